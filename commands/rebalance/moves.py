@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kreplica.execution.moves.carrying_out import CarryOutOptions, MoveOutcome
     from kreplica.execution.moves.plan_state import MovePlanState
     from kreplica.execution.moves.rate_changes import Throttle
-    from kreplica.execution.moves.runner import MoveOptions
+    from kreplica.execution.moves.session import MoveOptions
 
 MEASURE_SECONDS = 5.0
 """Seconds for which is measured what is written to the partitions of a plan, where a throttle is given."""
@@ -90,7 +90,7 @@ def run_of(request: MoveRequest, *, needs_throttle: bool = True) -> MoveOptions:
         UsageError: No throttle was given and one has to be, or one cannot be read.
     """
     from commands.shared.values import parse_duration
-    from kreplica.execution.moves.runner import MoveOptions
+    from kreplica.execution.moves.session import MoveOptions
 
     if request.execute and needs_throttle and request.throttle is None:
         raise UsageError(
@@ -198,8 +198,8 @@ def _summary(outcome: MoveOutcome) -> dict[str, object]:
         "running": state.running,
         "executed": outcome.executed,
         "moves": len(outcome.rows),
-        "bytes": sum(change.total_bytes for change in state.plan.changes),
-        "bytes_left": sum(state.bytes_left.values()),
+        "bytes": sum(row.size or 0 for row in outcome.rows),
+        "bytes_left": sum(row.bytes_left or 0 for row in outcome.rows),
         "seconds_left": state.seconds_left(),
         "throttle": state.rate,
         "states": outcome.counts,
@@ -208,6 +208,11 @@ def _summary(outcome: MoveOutcome) -> dict[str, object]:
         "throttles_owed": bool(state.progress.owed),
         "stopped": state.progress.message,
     }
+
+
+_ADDED_UP = ("bytes", "bytes_left", "offset_lag")
+_IN_FLIGHT = ("bytes_left", "offset_lag")
+"""Columns that are shown where a row has something there."""
 
 
 def _show(outcome: MoveOutcome, command: str, console: Console, request: MoveRequest) -> None:
@@ -220,13 +225,14 @@ def _show(outcome: MoveOutcome, command: str, console: Console, request: MoveReq
 
     state = outcome.state
     hidden = set() if outcome.rollback_counts else {"rollback"}
-    hidden |= set() if state.bytes_left else {"bytes_left"}
+    hidden |= set() if state.plan.changed_directories else {"directories"}
+    hidden |= {name for name in _IN_FLIGHT if all(getattr(row, name) is None for row in outcome.rows)}
     shown = tuple(name for name in names_of(MoveRow) if name not in hidden)
     sizes = dict.fromkeys(("bytes", "bytes_left"), lambda size: None if size is None else size_words(size))
     cells = {**sizes, "reason": lambda text: text or None}
-    word = plan_word(outcome.exit_code, executed=outcome.executed, left=_is_left(outcome))
+    word = plan_word(outcome.exit_code, executed=outcome.executed, left=outcome.is_left)
     print_plan_verdict(console, word, _verdict(outcome, command))
-    print_gathered(console, MoveRow, outcome.rows, shown=shown, cells=cells, sums=("bytes", "bytes_left"))
+    print_gathered(console, MoveRow, outcome.rows, shown=shown, cells=cells, sums=_ADDED_UP)
     if state.others:
         names = [f"{topic}-{number}" for topic, number in state.others]
         print_lines(console, "others", [f"somebody else moves {listed(names, 3)}: left alone"])
@@ -238,15 +244,9 @@ def _show(outcome: MoveOutcome, command: str, console: Console, request: MoveReq
     print_lines(console, "next", _next(outcome, command, request), whole=True)
 
 
-def _is_left(outcome: MoveOutcome) -> bool:
-    """True if a change has still to be made, or a throttle to be put back."""
-    counts = outcome.rollback_counts if outcome.state.progress.rolled else outcome.counts
-    return any(name in counts for name in ("pending", "waiting", "under-way")) or outcome.state.progress.owes
-
-
 def _verdict(outcome: MoveOutcome, command: str) -> str:
     state = outcome.state
-    counts = outcome.rollback_counts if state.progress.rolled else outcome.counts
+    counts = outcome.current_counts
     parts = ", ".join(f"{count} {name}" for name, count in counts.items()) or "nothing to do"
     if outcome.executed or command == "status":
         return f"{state.phase_words}: {parts}"
@@ -258,7 +258,7 @@ def _next(outcome: MoveOutcome, command: str, request: MoveRequest) -> list[str]
 
     state = outcome.state
     phase = state.progress.phase
-    if state.running or not _is_left(outcome):
+    if state.running or not outcome.is_left:
         return []
     if command in ("cancel", "rollback") and not outcome.executed:
         flags = " --execute" if command == "cancel" else " --throttle RATE --execute"

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from kreplica.execution.rebalance.verify import VerifiedPlan
-    from kreplica.planner.reassignment.certificate import Bound, Certificate
+    from kreplica.planner.reassignment.certificate import Bound, Certificate, DirectoryRelief
 
 
 @takes_sources
@@ -53,6 +53,7 @@ def verify(sources: SourceOptions, plan: PlanArgument, output: OutputOption = No
                 }
                 for bound in found.certificate.bounds
             ],
+            "reliefs": [{**to_builtins(one), "short": one.short} for one in found.certificate.reliefs],
             "missed": to_builtins(found.certificate.missed),
         },
         warnings=found.reading.warnings(),
@@ -77,12 +78,15 @@ def _show(found: VerifiedPlan, console: Console) -> None:
         print_lines(
             console, "note", ["sizes change while records are written: name the snapshot that the plan was made of"]
         )
-    print_lines(console, "bounds", map(_bound, found.certificate.bounds))
+    certificate = found.certificate
+    print_lines(console, "bounds", [*map(_bound, certificate.bounds), *map(_relief, certificate.reliefs)])
     print_lines(console, "missed", _missed(found.certificate))
 
 
 def _quality(certificate: Certificate) -> str:
     """Words for the quality of a plan by its certificate."""
+    if certificate.named:
+        return "a file named its replicas: nobody said what for, so nothing is proven of how few moves that takes"
     if certificate.optimal:
         return "no plan that takes as much gets further" if certificate.rest else "no plan takes less"
     if certificate.falls_short:
@@ -99,6 +103,14 @@ def _bound(bound: Bound) -> str:
     if bound.planned is None:
         return whole
     return f"{whole}; planned {say(bound.planned)}, which leaves {say(bound.left)}, at least {say(bound.least_left)}"
+
+
+def _relief(relief: DirectoryRelief) -> str:
+    from commands.shared.values import size_words
+
+    least = f"{size_words(relief.value)}, at least {size_words(relief.lower_bound)}"
+    short = f"; it is still {size_words(relief.short)} too full" if relief.short else ""
+    return f"bytes that leave {relief.path} of broker {relief.broker}: {least}{short}"
 
 
 def _missed(certificate: Certificate) -> Iterator[str]:

@@ -35,7 +35,7 @@ from kreplica.execution.moves.carrying_out import (
 from kreplica.execution.moves.plan import PlanRequest, plan_replicas
 from kreplica.execution.moves.plan_file import write_replica_plan
 from kreplica.execution.moves.rate_request import rebalance_throttle
-from kreplica.execution.moves.runner import MoveOptions
+from kreplica.execution.moves.session import MoveOptions
 from kreplica.planner.reassignment.steps import MoveLimits
 from kreplica.sandbox import Mode, Sandbox
 from kreplica.sandbox.load.load import LoadResult, LoadSettings, run_load

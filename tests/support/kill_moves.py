@@ -1,6 +1,6 @@
 """Kills a run of a plan of replicas by SIGKILL at every point of its protocol, and has another process go on.
 
-    python kill_moves.py apply FOLDER | rate FOLDER | rollback FOLDER | cancel FOLDER
+    python kill_moves.py apply | rate | rollback | cancel | directory-rollback | directory-cancel FOLDER
 
 Points are: before, in the middle of and after each line of the journal, and before and after each request. Each run is
 a process of its own, forked here. Prints the number of points as its last line; a run that does not end well ends this
@@ -21,7 +21,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent))
 
 from kill_points import Points
-from moving_cluster import MovingCluster
+from moving_cluster import SIZE, MovingCluster
 
 from kreplica.config.handle import ClusterHandle
 from kreplica.errors import ExitCode
@@ -33,8 +33,10 @@ from kreplica.execution.moves.plan import PlanRequest, plan_replicas
 from kreplica.execution.moves.plan_file import read_replica_plan, write_replica_plan
 from kreplica.execution.moves.progress import MoveProgress, replay_moves
 from kreplica.execution.moves.rate_changes import RateRequest
-from kreplica.execution.moves.runner import MoveOptions
+from kreplica.execution.moves.session import MoveOptions
 from kreplica.execution.progress import Phase
+from kreplica.model.throttles import DIRECTORY_RATE
+from kreplica.planner.reassignment.changed_directory import ChangedDirectory
 from kreplica.planner.reassignment.steps import MoveLimits
 
 HANDLE = ClusterHandle(name="paper", bootstrap_servers="127.0.0.1:1")
@@ -43,7 +45,7 @@ AFTER = [(2, 1, 4), (2, 4, 1), (3, 1, 2)]
 LEADER, FOLLOWER = "leader.replication.throttled", "follower.replication.throttled"
 OPERATORS: dict[str, Any] = {
     "own": {f"1/{LEADER}.rate": "7"},
-    "default": {f"{FOLLOWER}.rate": "80", "check": "1"},
+    "default": {f"{FOLLOWER}.rate": "80", DIRECTORY_RATE: "60", "check": "1"},
     "lists": {f"{LEADER}.replicas": "2:1,0:2"},
     "cordons": {"5": "/one"},
 }
@@ -116,12 +118,14 @@ def leaders(path: Path) -> list[int]:
 
 
 def fresh_plan(folder: Path) -> Path:
-    """A plan of two moves of which one is in flight at a time, and a cluster with an operator's throttles."""
+    """A plan of a change of a log directory and two moves, one in flight at a time, under an operator's throttles."""
     folder.mkdir()
     cluster = MovingCluster(folder / "cluster.json")
     cluster.start(*BEFORE, **OPERATORS)
     targets = {("orders", number): replicas for number, replicas in enumerate(AFTER)}
-    plan, left_out = plan_replicas(cluster.snapshot(), PlanRequest(targets, limits=MoveLimits(moves=1)), "2026-03-01")
+    within = [ChangedDirectory("orders", 2, 3, "/d", "/e", SIZE)]
+    request = PlanRequest(targets, limits=MoveLimits(moves=1), changed_directories=within)
+    plan, left_out = plan_replicas(cluster.snapshot(), request, "2026-03-01")
     assert not left_out
     write_replica_plan(replace(plan, drained=(5,)), folder / "plan.json")
     return folder / "plan.json"
@@ -155,7 +159,8 @@ def every_point(folder: Path, work: Work, prepare: Callable[[Path], None], check
 def again(work: Work, path: Path) -> Work:
     """The command that goes on: resume, or the same again where it had noted nothing yet."""
     rolling = progress_of(path).phase in (Phase.ROLLING_BACK, Phase.ROLLED_BACK)
-    cancelled = "under-way" not in progress_of(path).apply.values()
+    progress = progress_of(path)
+    cancelled = "under-way" not in (*progress.apply.values(), *progress.within.apply.values())
     return {roll_back: resume if rolling else roll_back, cancel: resume if cancelled else cancel}.get(work, resume)
 
 
@@ -172,13 +177,15 @@ def check_applied(path: Path) -> None:
     assert progress.phase is Phase.APPLIED
     # Every move that was made is known to be this plan's own: a rollback will find it.
     assert {str(state) for state in progress.apply.values()} == {"done"}, progress.apply
+    assert (cluster.where, [*progress.within.apply.values()]) == ({"2/3": "/e"}, ["done"]), cluster.where
     assert leaders(path) == [2, 2, 3], "the preferred leader that the plan changes is elected"
 
 
 def check_back(path: Path) -> None:
     require_throttles_of_before(path)
     cluster, progress = MovingCluster(path.with_name("cluster.json")), progress_of(path)
-    assert cluster.replicas == BEFORE, cluster.replicas
+    assert (cluster.replicas, cluster.where) == (BEFORE, {}), (cluster.replicas, cluster.where)
+    assert not cluster.read()["future"], "a copy in another directory is left"
     assert progress.phase is Phase.ROLLED_BACK
     assert leaders(path) == [1, 2, 3]
 
@@ -190,12 +197,28 @@ def check_cancelled(path: Path) -> None:
     assert sorted(map(str, progress.apply.values())) == ["cancelled", "done"], progress.apply
 
 
+def check_directory_cancelled(path: Path) -> None:
+    require_throttles_of_before(path)
+    cluster, progress = MovingCluster(path.with_name("cluster.json")), progress_of(path)
+    assert (cluster.replicas, cluster.where, cluster.read()["future"]) == (BEFORE, {}, {})
+    assert [*map(str, progress.apply.values())] == ["dropped", "dropped"], progress.apply
+    assert [*map(str, progress.within.apply.values())] == ["cancelled"], progress.within
+
+
 def one_in_flight(path: Path) -> None:
     """One move made, the other in flight."""
     cluster = MovingCluster(path.with_name("cluster.json"))
     cluster.change(1, hangs=True)
     assert in_a_process(path, apply) == ExitCode.CHANGE_REFUSED
     assert cluster.replicas[1] == (2, 4, 1, 3)
+
+
+def directory_in_flight(path: Path) -> None:
+    """The change of a log directory in flight, nothing else begun."""
+    cluster = MovingCluster(path.with_name("cluster.json"))
+    cluster.change(2, hangs=True)
+    assert in_a_process(path, apply) == ExitCode.CHANGE_REFUSED
+    assert (cluster.replicas, list(cluster.read()["future"])) == (BEFORE, ["2/3"])
 
 
 if __name__ == "__main__":
@@ -207,5 +230,9 @@ if __name__ == "__main__":
         print(every_point(where, apply_at_another_rate, lambda _: None, check_applied))
     elif sys.argv[1] == "rollback":
         print(every_point(where, roll_back, one_in_flight, check_back))
-    else:
+    elif sys.argv[1] == "cancel":
         print(every_point(where, cancel, one_in_flight, check_cancelled))
+    elif sys.argv[1] == "directory-rollback":
+        print(every_point(where, roll_back, directory_in_flight, check_back))
+    else:
+        print(every_point(where, cancel, directory_in_flight, check_directory_cancelled))

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from moving_cluster import MovingCluster
+from moving_cluster import SIZE, MovingCluster
 
 from kreplica.execution.journal import Operation
 from kreplica.execution.moves.journal import open_move_journal, read_move_journal
 from kreplica.execution.moves.plan import PlanRequest, ReplicaPlan, plan_replicas
 from kreplica.execution.moves.plan_file import read_replica_plan, write_replica_plan
 from kreplica.execution.moves.progress import MoveProgress, MoveState, replay_moves
-from kreplica.execution.moves.runner import MoveOptions, MoveRun, MoveSession, run_moves
+from kreplica.execution.moves.runner import MoveRun, run_moves
+from kreplica.execution.moves.session import MoveOptions, MoveSession
+from kreplica.planner.reassignment.changed_directory import ChangedDirectory
 from kreplica.planner.reassignment.steps import MoveLimits
 
 OPTIONS = MoveOptions(max_wait=2.0, poll=0.0)
@@ -29,11 +31,17 @@ class Moved:
         self.said: list[str] = []
         self.digest = ""
 
-    def make(self, targets: Mapping[int, tuple[int, ...]], limits: MoveLimits | None = None) -> ReplicaPlan:
+    def make(
+        self,
+        targets: Mapping[int, tuple[int, ...]],
+        limits: MoveLimits | None = None,
+        within: Sequence[tuple[int, int]] = (),
+    ) -> ReplicaPlan:
+        """A plan of new replicas, and of replicas (partition and broker) that go from ``/d`` to ``/e``."""
         wanted = {("orders", number): target for number, target in targets.items()}
-        plan, left_out = plan_replicas(
-            self.cluster.snapshot(), PlanRequest(wanted, limits=limits or MoveLimits()), "2026-03-01T12:00:00+00:00"
-        )
+        changed = [ChangedDirectory("orders", number, broker, "/d", "/e", SIZE) for number, broker in within]
+        request = PlanRequest(wanted, limits=limits or MoveLimits(), changed_directories=changed)
+        plan, left_out = plan_replicas(self.cluster.snapshot(), request, "2026-03-01T12:00:00+00:00")
         assert left_out == ()
         self.digest = write_replica_plan(plan, self.path)
         return plan
@@ -50,6 +58,11 @@ class Moved:
     def states(self) -> dict[int, str]:
         return {key[1]: str(state) for key, state in sorted(self.progress.apply.items())}
 
+    @property
+    def states_within(self) -> dict[tuple[int, int], str]:
+        """States of changes of log directories, by partition and broker."""
+        return {key[1:]: str(state) for key, state in sorted(self.progress.within.apply.items())}
+
     def in_session(self, work: Callable[[MoveSession], Any], options: MoveOptions = OPTIONS) -> Any:
         with open_move_journal(self.path, self.plan, self.digest) as journal:
             progress = replay_moves(self.plan, journal.entries)
@@ -60,7 +73,9 @@ class Moved:
         def work(session: MoveSession) -> MoveRun:
             open_states = (MoveState.PENDING, MoveState.UNDER_WAY)
             left = [one for one in session.plan.changes if session.progress.apply[one.key] in open_states]
-            return run_moves(session, Operation.APPLY, left)
+            states = session.progress.within.apply
+            within = [one for one in session.plan.changed_directories if states[one.replica] in open_states]
+            return run_moves(session, Operation.APPLY, left, within)
 
         found: MoveRun = self.in_session(work, options)
         return found

@@ -2,7 +2,9 @@
 
 A move in flight adds its replicas; each look at the cluster brings them nearer, and after so many looks it is over. A
 cancelled move leaves the replicas before in the order of the merged assignment (KRaft), as real brokers do. Throttles
-are a broker's own rates, the cluster's default and the lists of topics. Real brokers are in tests/kafka.
+are a broker's own rates, the cluster's default and the lists of topics. Each broker has the log directories ``/d``,
+where replicas are, and ``/e``; a replica asked for in the other one has a future copy there, which takes its place
+after so many looks, and which is gone when the replica is asked for where it is. Real brokers are in tests/kafka.
 """
 
 from __future__ import annotations
@@ -24,13 +26,14 @@ from kreplica.execution.elections import Outcome
 from kreplica.execution.moves.clock import MACHINE_CLOCK, Clock
 from kreplica.execution.plan import LeaderChange
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.model.throttles import parse_throttle_list
+from kreplica.model.throttles import DIRECTORY_RATE, parse_throttle_list
 from kreplica.sources.kafka.configs import Setting
 from kreplica.sources.kafka.log_dirs import BrokerLogs, LogDir, Replica
 from kreplica.sources.kafka.reassignments import Move
 from kreplica.sources.kafka.throttles import Throttles
 
 SIZE, ROOM, LOOKS = 1000, 1_000_000, 3
+PATHS = ("/d", "/e")
 
 Key = tuple[str, int]
 
@@ -80,6 +83,8 @@ class MovingCluster:
             raise UnreachableError("cannot reach the cluster")
         for number, row in state["rows"].items():
             self._go_on(state, int(number), row)
+        for replica in list(state.get("future", {})):
+            self._copy_on(state, replica)
         self.write(state)
         rows = [
             {
@@ -92,6 +97,12 @@ class MovingCluster:
         brokers = [{"broker": broker, "alive": broker not in state["dead"]} for broker in range(1, 6)]
         facts = {"source": "kafka"} if state.get("zookeeper") else {"features": {"metadata.version": 29}}
         return snapshot_of(rows, brokers, **facts)
+
+    def ongoing(self, partitions: Collection[Key]) -> dict[Key, Move]:
+        rows = self.read()["rows"]
+        lists = ("replicas", "adding", "removing")
+        found = {key: Move(*([*rows[str(key[1])].get(name, [])] for name in lists)) for key in partitions}
+        return {key: move for key, move in found.items() if move.adding or move.removing}
 
     def _go_on(self, state: dict[str, Any], number: int, row: dict[str, Any]) -> None:
         if not row.get("adding") and not row.get("removing"):
@@ -108,6 +119,25 @@ class MovingCluster:
         if row["leader"] not in row["replicas"]:
             row["leader"] = row["replicas"][0]
         row |= {"adding": [], "removing": [], "looks": 0}
+
+    @staticmethod
+    def _copy_on(state: dict[str, Any], replica: str) -> None:
+        """A future copy comes nearer, and takes the place of the other at last."""
+        number, broker = replica.split("/")
+        if broker in map(str, state["dead"]) or state["rows"][number].get("hangs"):
+            return
+        if state["default"].get("check"):
+            assert state["own"].get(f"{broker}/{DIRECTORY_RATE}"), f"{replica} changes its directory without a rate"
+        future = state["future"][replica]
+        future["looks"] += 1
+        if future["looks"] >= LOOKS:
+            del state["future"][replica]
+            state.setdefault("where", {})[replica] = future["path"]
+
+    @property
+    def where(self) -> dict[str, str]:
+        """Log directory of each replica that is not in the first one, by partition and broker."""
+        return {replica: path for replica, path in self.read().get("where", {}).items() if path != "/d"}
 
     @staticmethod
     def _require_throttled(state: dict[str, Any], number: int, row: dict[str, Any]) -> None:
@@ -195,16 +225,29 @@ class MovingCluster:
             if broker in state["dead"]:
                 found[broker] = "is down"
                 continue
+            told = [number for _, number in partitions or () if broker in state["rows"][str(number)]["replicas"]]
             copies = [
-                Replica("orders", number, broker, "/d", self._size(state, number, broker), None, False)
-                for _, number in partitions or ()
-                if broker in state["rows"][str(number)]["replicas"]
+                Replica("orders", number, broker, path, self._size(state, number, broker), None, False)
+                for number in told
+                if f"{broker}{(path := self._path(state, number, broker))}" not in state.get("offline", ())
+            ]
+            copies += [
+                Replica("orders", number, broker, one["path"], max(0, one["looks"]) * 100, 1000 - one["looks"], True)
+                for number in told
+                if (one := state.get("future", {}).get(f"{number}/{broker}")) is not None
             ]
             coming = [row for row in state["rows"].values() if broker in row.get("adding", [])]
             free = state.get("room", {}).get(str(broker), ROOM) - sum(SIZE * row["looks"] // LOOKS for row in coming)
-            room = LogDir(broker, "/d", None, ROOM, free)
-            found[broker] = BrokerLogs([room], copies)
+            closed = {path: "KAFKA_STORAGE_ERROR" for path in PATHS if f"{broker}{path}" in state.get("offline", ())}
+            second = state.get("room", {}).get(f"{broker}/e", ROOM)
+            left = dict(zip(PATHS, (free, second), strict=True))
+            room = [LogDir(broker, path, closed.get(path), ROOM, left[path]) for path in PATHS]
+            found[broker] = BrokerLogs(room, copies)
         return found
+
+    @staticmethod
+    def _path(state: Mapping[str, Any], number: int, broker: int) -> str:
+        return str(state.get("where", {}).get(f"{number}/{broker}", "/d"))
 
     def _size(self, state: Mapping[str, Any], number: int, broker: int) -> int:
         """Bytes of a copy; ``written`` and ``copied`` say how many come each second, by partition."""
@@ -218,7 +261,33 @@ class MovingCluster:
 
     def place(self, directories: Mapping[tuple[str, int, int], str]) -> dict[tuple[str, int, int], DirectoryResult]:
         self.point("before the directories")
-        return {key: DirectoryResult(remembered=True) for key in directories}
+        state = self.read()
+        results = {key: self._place(state, *key, path) for key, path in directories.items()}
+        state["placed"] = [*state.get("placed", []), *([*key[1:], path] for key, path in directories.items())]
+        self.write(state)
+        self.point("after the directories")
+        return results
+
+    def _place(self, state: dict[str, Any], _: str, number: int, broker: int, path: str) -> DirectoryResult:
+        if broker in state["dead"]:
+            return DirectoryResult(error="unanswered")
+        if state.get("denied"):
+            return DirectoryResult(error="CLUSTER_AUTHORIZATION_FAILED", message="why")
+        if path not in PATHS or f"{broker}{path}" in state.get("offline", ()):
+            return DirectoryResult(error="LOG_DIR_NOT_FOUND")
+        row = state["rows"][str(number)]
+        if broker not in row["replicas"] or broker in row.get("adding", []):
+            state.setdefault("where", {})[f"{number}/{broker}"] = path
+            return DirectoryResult(remembered=True)
+        replica, futures = f"{number}/{broker}", state.setdefault("future", {})
+        if self._path(state, number, broker) == path:
+            futures.pop(replica, None)
+        elif futures.get(replica, {}).get("path") != path:
+            futures[replica] = {"path": path, "looks": 0}
+            worst = state.setdefault("worst_within", {})
+            there = sum(one.endswith(f"/{broker}") for one in futures)
+            worst[str(broker)] = max(worst.get(str(broker), 0), there)
+        return DirectoryResult()
 
     def throttles(self, brokers: Iterable[int], topics: Collection[str]) -> Throttles:
         state = self.read()

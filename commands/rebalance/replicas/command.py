@@ -275,6 +275,28 @@ def replicas(
             show_default=False,
         ),
     ] = 10,
+    moves_per_directory: Annotated[
+        int,
+        typer.Option(
+            "--moves-per-directory",
+            min=1,
+            max=LARGEST_INT32,
+            metavar="N",
+            rich_help_panel=IN_FLIGHT,
+            help="Most replicas on their way from or to one log directory of their broker.  [default: 2]",
+            show_default=False,
+        ),
+    ] = 2,
+    bytes_per_directory: Annotated[
+        str | None,
+        typer.Option(
+            "--bytes-per-directory",
+            metavar="SIZE",
+            rich_help_panel=IN_FLIGHT,
+            help="Most bytes of these replicas; a larger one goes alone.  [default: 50GiB]",
+            show_default=False,
+        ),
+    ] = None,
     bytes_per_broker: Annotated[
         str | None,
         typer.Option(
@@ -351,6 +373,9 @@ def replicas(
     wanted = _wanted(request, from_reassignment_json)
     handle = one_cluster(sources.handles(), execute=False)
     limits = _limits(bytes_per_broker, moves_per_broker, moves)
+    limits = replace(limits, moves_per_directory=moves_per_directory)
+    if bytes_per_directory is not None:
+        limits = replace(limits, bytes_per_directory=parse_size(bytes_per_directory, "--bytes-per-directory"))
     files = PlanFiles(out, reassignment_json, force)
     found = rebalance_replicas(handle, wanted, options=options, throttle=rate, limits=limits, files=files, since=since)
     if svg is not None:

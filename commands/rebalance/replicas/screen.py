@@ -142,7 +142,7 @@ def _left_out(found: PlannedReplicas) -> Iterator[str]:
 
 
 def _next(found: PlannedReplicas, connection: str) -> Iterator[str]:
-    if not found.plan.changes:
+    if not found.plan.changes and not found.changed_directories:
         return
     if "plan" in found.paths:
         yield f"kreplica rebalance apply {shlex.quote(str(found.paths['plan']))} {connection}"

@@ -11,22 +11,32 @@ from typing import Protocol
 
 from kreplica.config.handle import ClusterHandle
 from kreplica.control.boundary import require_brokers, require_writable
-from kreplica.errors import ExitCode, KreplicaError
+from kreplica.errors import ChangeRefusedError, ExitCode, KreplicaError
 from kreplica.execution.journal import Operation
 from kreplica.execution.moves.change import ReplicaChange
 from kreplica.execution.moves.cluster import LiveCluster
-from kreplica.execution.moves.cordoning import CordonedCluster, arrived, cordon, still_cordoned, uncordon
+from kreplica.execution.moves.cordoning import (
+    CordonedCluster,
+    arrived,
+    closed_to_way_back,
+    cordon,
+    still_cordoned,
+    uncordon,
+)
+from kreplica.execution.moves.directory_moves import take_directories_back
 from kreplica.execution.moves.journal import Event, MoveJournal, entry
 from kreplica.execution.moves.plan_state import MovePlanState, compared_with, locked, look_at_replica_plan
 from kreplica.execution.moves.preferred_leaders import Electing, ElectingCluster, elect_preferred_leaders
 from kreplica.execution.moves.rate_request import requests_of
 from kreplica.execution.moves.rate_warnings import low_rate_warnings, measured_writes
 from kreplica.execution.moves.rows import DRIFTED, MoveRow, move_rows
-from kreplica.execution.moves.runner import MoveOptions, MoveRun, MoveSession, refuse_second_runner, run_moves
+from kreplica.execution.moves.runner import MoveRun, refuse_second_runner, run_moves
+from kreplica.execution.moves.session import MoveOptions, MoveSession
 from kreplica.execution.moves.taking_back import take_back
 from kreplica.execution.progress import Phase
 from kreplica.model.snapshot import ClusterSnapshot, MetadataMode
 from kreplica.model.words import counted, ids
+from kreplica.planner.reassignment.changed_directory import ChangedDirectory
 
 
 def _ask_nobody(_label: str, _change: str) -> None:
@@ -95,6 +105,25 @@ class MoveOutcome:
         """Number of changes in each state of the way back, those left out that have none."""
         return _state_counts([row.rollback for row in self.rows if row.rollback is not None])
 
+    @property
+    def current_counts(self) -> dict[str, int]:
+        """Number of changes in each state of the way that the plan is on: there or back."""
+        return self.rollback_counts if self.state.progress.rolled else self.counts
+
+    @property
+    def is_left(self) -> bool:
+        """True if a change has still to be made, or something to be put back."""
+        return any(name in self.current_counts for name in _LEFT) or self.state.progress.owes
+
+    @property
+    def is_wrong(self) -> bool:
+        """True if a change failed or no longer fits the cluster."""
+        return any(name in self.current_counts for name in _WRONG)
+
+
+_LEFT = ("pending", "waiting", "under-way")
+_WRONG = ("failed", "left-out", DRIFTED)
+
 
 def _state_counts(states: Sequence[str]) -> dict[str, int]:
     return {state: states.count(state) for state in dict.fromkeys(states)}
@@ -113,9 +142,7 @@ def moves_status(handle: ClusterHandle, path: Path) -> MoveOutcome:
     """
     state = look_at_replica_plan(path, LiveCluster(handle))
     outcome = MoveOutcome(state, remarks=_owed(state))
-    states = outcome.rollback_counts if state.progress.rolled else outcome.counts
-    open_states = ("pending", "waiting", "under-way", "failed", "left-out", DRIFTED)
-    findings = any(name in states for name in open_states) or state.progress.owes
+    findings = outcome.is_left or outcome.is_wrong
     return replace(outcome, exit_code=ExitCode.FINDINGS if findings else _seen(state))
 
 
@@ -152,9 +179,11 @@ def moves_resume(
     """
     request = _Request(handle, path, options)
     if request.state.progress.phase is Phase.CANCELLED:
-        if not request.state.under_way and not request.state.progress.owes:
-            return MoveOutcome(request.state)
-        return request.cancel(in_flight=bool(request.state.progress.taking_back), execute=execute)
+        state = request.state
+        if not state.under_way and not state.under_way_within and not state.progress.owes:
+            return MoveOutcome(state)
+        taking_back = bool(state.progress.taking_back or state.progress.within.taking_back)
+        return request.cancel(in_flight=taking_back, execute=execute)
     if request.state.progress.rolled:
         return request.roll_back(execute=execute)
     return request.apply(_any_time, execute=execute)
@@ -204,16 +233,19 @@ class _Request:
     def apply(self, allowed: Callable[[MovePlanState], None], *, execute: bool) -> MoveOutcome:
         allowed(self.state)
         assert self.state.snapshot is not None, "the cluster was read"
-        refuse_second_runner(self.state.plan, self.state.progress, self.state.snapshot)
-        todo = len(self.state.unfinished)
+        refuse_second_runner(self.state.plan, self.state.progress, self.state.snapshot, self.state.within)
+        todo = self.state.unfinished, self.state.unfinished_within
         phase = self.state.progress.phase
-        executed = execute and bool(todo or self.state.progress.owes or phase is Phase.APPLYING)
+        executed = execute and bool(any(todo) or self.state.progress.owes or phase is Phase.APPLYING)
         remarks = _owed(self.state)
-        self._judge_throttle(self.state.unfinished)
+        self._judge_throttle(*todo)
         if executed:
-            self._ready(f"move {counted(todo, 'partition')}" if todo else "put throttles back")
+            self._ready(_words(*todo) or "put throttles back")
             remarks = self._locked(
-                lambda journal, now: self._run(journal, now, Operation.APPLY, now().unfinished), allowed
+                lambda journal, now: self._run(
+                    journal, now, Operation.APPLY, now().unfinished, now().unfinished_within
+                ),
+                allowed,
             )
         return self._ended(executed, remarks)
 
@@ -223,6 +255,7 @@ class _Request:
         now: Callable[[], MovePlanState],
         operation: Operation,
         changes: Sequence[ReplicaChange],
+        within: Sequence[ChangedDirectory],
     ) -> MoveRun:
         """Carries changes out, and elects their preferred leaders afterwards."""
 
@@ -235,7 +268,7 @@ class _Request:
         remarks: tuple[str, ...] = ()
         if operation is Operation.APPLY and changes:
             remarks = cordon(self._cluster, journal.append, operation, now().plan.drained)
-        found = run_moves(self._session(journal, now()), operation, changes, afterwards=elected)
+        found = run_moves(self._session(journal, now()), operation, changes, within, afterwards=elected)
         return replace(found, remarks=(*remarks, *found.remarks))
 
     def _uncordoned(self, journal: MoveJournal, now: Callable[[], MovePlanState], found: MoveRun) -> MoveRun:
@@ -255,7 +288,7 @@ class _Request:
     def cancel(self, *, in_flight: bool, execute: bool) -> MoveOutcome:
         _require_unfinished(self.state)
         remarks = _owed(self.state)
-        self._judge_throttle(self.state.under_way)
+        self._judge_throttle(self.state.under_way, self.state.under_way_within)
         if execute:
             words = "take back what is in flight and drop the rest" if in_flight else "drop what is not begun"
             self._ready(words)
@@ -269,40 +302,63 @@ class _Request:
         left = take_back(self._session(journal, now())).left if in_flight else {}
         for (topic, number), why in left.items():
             self._options.run.tell(f"{topic}-{number}: {why}")
-        return run_moves(self._session(journal, now()), Operation.CANCEL, now().under_way)
+        stay = take_directories_back(self._session(journal, now())) if in_flight else {}
+        for (topic, number, broker), why in stay.items():
+            self._options.run.tell(f"{topic}-{number} on broker {broker}: {why}")
+        state = now()
+        return run_moves(self._session(journal, state), Operation.CANCEL, state.under_way, state.under_way_within)
 
     def roll_back(self, *, execute: bool) -> MoveOutcome:
         _require_begun(self.state)
-        todo = len(self.state.ways_back) + len(self.state.under_way)
+        todo = (*self.state.ways_back, *self.state.under_way)
+        within = (*self.state.ways_back_within, *self.state.under_way_within)
         phase = self.state.progress.phase
-        executed = execute and bool(todo or self.state.progress.owes or phase is Phase.ROLLING_BACK)
+        executed = execute and bool(todo or within or self.state.progress.owes or phase is Phase.ROLLING_BACK)
         remarks = _owed(self.state)
-        self._judge_throttle((*self.state.under_way, *self.state.ways_back))
+        self._judge_throttle(todo, within)
+        closed = self._closed_to_way_back()
+        if executed and closed is not None:
+            raise closed
+        if closed is not None:
+            refused = MoveOutcome(self.state, remarks=(*remarks, str(closed)), warnings=self._warnings)
+            return replace(refused, exit_code=ExitCode.CHANGE_REFUSED)
         if executed:
-            self._ready(f"move {counted(todo, 'partition')} back" if todo else "put throttles back")
+            self._ready(f"{_words(todo, within)} back" if todo or within else "put throttles back")
             remarks = self._locked(self._rolled_back, _require_begun)
         return self._ended(executed, remarks)
 
+    def _closed_to_way_back(self) -> ChangeRefusedError | None:
+        """Refusal of a way back onto cordoned brokers; those that the plan itself has cordoned it opens first."""
+        if self._handle.bootstrap_servers is None:
+            return None
+        return closed_to_way_back(self._cluster, self.state.ways_back, self.state.progress.cordoned)
+
     def _rolled_back(self, journal: MoveJournal, now: Callable[[], MovePlanState]) -> MoveRun:
         journal.append(entry(Event.STARTED, Operation.ROLLBACK, pid=os.getpid()))
+        uncordon(self._cluster, journal.append, Operation.ROLLBACK, now().progress.cordoned)
         take_back(self._session(journal, now()))
-        followed = run_moves(self._session(journal, now()), Operation.ROLLBACK, now().under_way, last=False)
+        take_directories_back(self._session(journal, now()))
+        state = now()
+        session = self._session(journal, state)
+        followed = run_moves(session, Operation.ROLLBACK, state.under_way, state.under_way_within, last=False)
         if followed.stopped or followed.in_flight:
             return followed
-        found = self._run(journal, now, Operation.ROLLBACK, now().ways_back)
+        state = now()
+        found = self._run(journal, now, Operation.ROLLBACK, state.ways_back, state.ways_back_within)
         return replace(found, remarks=(*followed.remarks, *found.remarks))
 
-    def _judge_throttle(self, changes: Sequence[ReplicaChange]) -> None:
+    def _judge_throttle(self, changes: Sequence[ReplicaChange], within: Sequence[ChangedDirectory] = ()) -> None:
         """Notes the warnings of a throttle that is too low for what is to be moved."""
         run, snapshot = self._options.run, self.state.snapshot
-        if run.throttle is None or snapshot is None or not changes:
+        if run.throttle is None or snapshot is None or not (changes or within):
             return
         seconds = self._options.measure if self._handle.bootstrap_servers is not None else 0.0
         try:
-            writes = measured_writes(self._cluster, snapshot, changes, seconds, run.clock)
+            copied = [*(one.key for one in changes if one.adding), *(one.key for one in within)]
+            writes = measured_writes(self._cluster, snapshot, copied, seconds, run.clock)
         except KreplicaError:  # what is written is not known then
             writes = {}
-        self._warnings = tuple(low_rate_warnings(run.throttle, changes, self.state.plan.limits, writes))
+        self._warnings = tuple(low_rate_warnings(run.throttle, changes, self.state.plan.limits, writes, within))
 
     def _ready(self, change: str) -> None:
         require_writable(self._handle)  # before anybody is asked; each request is refused, too
@@ -336,13 +392,17 @@ class _Request:
         return replace(outcome, exit_code=_exit_code(outcome))
 
 
+def _words(changes: Sequence[ReplicaChange], within: Sequence[ChangedDirectory]) -> str:
+    """Words for what is to be done, an imperative; empty for nothing."""
+    parts = [f"move {counted(len(changes), 'partition')}"] if changes else []
+    parts += [f"move {counted(len(within), 'replica')} to other log directories"] if within else []
+    return " and ".join(parts)
+
+
 def _exit_code(outcome: MoveOutcome) -> ExitCode:
     state = outcome.state
-    states = outcome.rollback_counts if state.progress.rolled else outcome.counts
-    wrong = any(name in states for name in ("failed", "left-out", DRIFTED))
-    left = any(name in states for name in ("pending", "waiting", "under-way"))
-    stopped = outcome.executed and (left or state.progress.message or state.progress.owes)
-    return ExitCode.CHANGE_REFUSED if wrong or stopped else _seen(state)
+    stopped = outcome.executed and (outcome.is_left or state.progress.message)
+    return ExitCode.CHANGE_REFUSED if outcome.is_wrong or stopped else _seen(state)
 
 
 def _seen(state: MovePlanState) -> ExitCode:
@@ -385,6 +445,7 @@ def _require_begun(state: MovePlanState) -> None:
 
 
 def _require_unfinished(state: MovePlanState) -> None:
-    cancelled = state.progress.phase is Phase.CANCELLED and (state.under_way or state.progress.owes)
+    left = state.under_way or state.under_way_within or state.progress.owes
+    cancelled = state.progress.phase is Phase.CANCELLED and left
     if state.progress.phase not in (Phase.NEW, Phase.APPLYING) and not cancelled:
         raise state.refusal("there is nothing to cancel")

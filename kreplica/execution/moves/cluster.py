@@ -13,8 +13,8 @@ from kreplica.control.throttle import Entry, ListKey, ListResult, extend_lists, 
 from kreplica.execution.elections import Outcome, elect
 from kreplica.execution.plan import LeaderChange, PartitionKey
 from kreplica.sources import Facet, read_snapshot
-from kreplica.sources.kafka.log_dirs import BrokerLogs, read_broker_logs
-from kreplica.sources.kafka.reassignments import Move
+from kreplica.sources.kafka.log_dirs import BrokerLogs, LogDir, Replica, read_broker_logs
+from kreplica.sources.kafka.reassignments import Move, read_ongoing
 from kreplica.sources.kafka.throttles import Throttles, read_throttles
 
 if TYPE_CHECKING:
@@ -34,6 +34,9 @@ class MoveCluster(Protocol):
     def snapshot(self) -> ClusterSnapshot:
         """Partitions, their reassignments and their min ISR."""
 
+    def ongoing(self, partitions: Collection[PartitionKey]) -> Mapping[PartitionKey, Move]:
+        """Reassignments of these partitions; those that have none are left out."""
+
     def logs(
         self, brokers: Iterable[int], partitions: Collection[PartitionKey] | None = None
     ) -> dict[int, BrokerLogs | str]:
@@ -52,7 +55,7 @@ class MoveCluster(Protocol):
         """Takes replicas out of lists of throttled ones."""
 
     def place(self, directories: Mapping[ReplicaKey, str]) -> dict[ReplicaKey, DirectoryResult]:
-        """Names the log directories of replicas that are to come."""
+        """Names the log directories of replicas: of those that are there, and of those that are to come."""
 
     def reassign(
         self, targets: Mapping[PartitionKey, Target], expected: Mapping[PartitionKey, Move], *, other_factor: bool
@@ -75,10 +78,16 @@ class LiveCluster:
         """Reads partitions, their reassignments and their min ISR."""
         return read_snapshot(self._handle, FACETS)
 
+    def ongoing(self, partitions: Collection[PartitionKey]) -> Mapping[PartitionKey, Move]:
+        """Asks the controller."""
+        return read_ongoing(self._handle, partitions)
+
     def logs(
         self, brokers: Iterable[int], partitions: Collection[PartitionKey] | None = None
     ) -> dict[int, BrokerLogs | str]:
-        """Reads log directories of brokers."""
+        """Reads log directories of brokers; where no broker can be asked, as the snapshot has them."""
+        if self._handle.bootstrap_servers is None:
+            return _logs_of(read_snapshot(self._handle, Facet.LOG_DIRS), brokers, partitions)
         return read_broker_logs(self._handle, brokers, None if partitions is None else list(partitions))
 
     def throttles(self, brokers: Iterable[int], topics: Collection[str]) -> Throttles:
@@ -118,3 +127,23 @@ class LiveCluster:
     def set_cordons(self, values: Mapping[int, str | None]) -> Mapping[int, SettingResult]:
         """Sets or deletes cordoned.log.dirs of brokers."""
         return set_cordons(self._handle, values)
+
+
+def _logs_of(
+    snapshot: ClusterSnapshot, brokers: Iterable[int], partitions: Collection[PartitionKey] | None
+) -> dict[int, BrokerLogs | str]:
+    """Log directories of brokers as a snapshot has them."""
+    names = LogDir._fields
+    rows = zip(*(snapshot.log_dirs[name].to_list() for name in names), strict=True)
+    dirs: dict[int, list[LogDir]] = {}
+    for one in map(LogDir._make, rows):
+        dirs.setdefault(one.broker, []).append(one)
+    wanted = None if partitions is None else set(partitions)
+    copies: dict[int, list[Replica]] = {}
+    for copy in map(Replica._make, zip(*(snapshot.replicas[name].to_list() for name in Replica._fields), strict=True)):
+        if wanted is None or (copy.topic, copy.partition) in wanted:
+            copies.setdefault(copy.broker, []).append(copy)
+    return {
+        broker: BrokerLogs(dirs[broker], copies.get(broker, [])) if broker in dirs else "the snapshot has none of it"
+        for broker in brokers
+    }

@@ -3,21 +3,24 @@
 New topics, and new partitions, land on a broker that is being drained. From Kafka 4.3 on its log directories can be
 cordoned (``cordoned.log.dirs``, KIP-1066): the controller then puts nothing there by itself. The broker's own value of
 before is in the journal before another one is set, and is put back when nothing is in flight. A value that somebody
-else has set meanwhile is left.
+else has set meanwhile is left. The way back begins with that: it puts replicas onto these brokers again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
+from kreplica.errors import ChangeRefusedError
 from kreplica.execution.moves.journal import CordonNote, Event, entry
-from kreplica.model.cordons import EVERY_DIRECTORY
-from kreplica.model.words import counted, ids, listed
+from kreplica.model.cordons import EVERY_DIRECTORY, SETTING
+from kreplica.model.words import counted, ids, listed, named
 
 if TYPE_CHECKING:
     from kreplica.control.settings import SettingResult
     from kreplica.execution.journal import Operation
+    from kreplica.execution.moves.change import ReplicaChange
     from kreplica.execution.moves.journal import Entry
     from kreplica.execution.moves.plan import ReplicaPlan
     from kreplica.model.snapshot import ClusterSnapshot
@@ -63,6 +66,40 @@ def uncordon(
         write(entry(Event.RELEASED, operation, cordons=over))
     left = sorted(set(owed) - {note.broker for note in over})
     return tuple(f"broker {broker} is still cordoned: resume puts back what was" for broker in left)
+
+
+def closed_to_way_back(
+    cluster: CordonedCluster, back: Iterable[ReplicaChange], owed: Collection[int]
+) -> ChangeRefusedError | None:
+    """Refusal of changes that put replicas back onto brokers that somebody keeps cordoned; None where none is.
+
+    Kafka takes such a reassignment (up to 4.3.1). Who keeps a cordon wants nothing there, and who rolls back wants the
+    replicas there: only the operator knows which of both is over.
+
+    Args:
+        cluster: The cluster.
+        back: Changes of the way back.
+        owed: Brokers whose cordon the plan puts back itself.
+    """
+    wanted = Counter(broker for change in back for broker in change.adding if broker not in owed)
+    found = cluster.cordons(wanted) if wanted else {}
+    closed = sorted(broker for broker, value in found.items() if value == EVERY_DIRECTORY)
+    if not closed:
+        return None
+    number = sum(wanted[broker] for broker in closed)
+    brokers = f"{named('broker', closed)} {'is' if len(closed) == 1 else 'are'} cordoned"
+    lines = map(_UNCORDON.format, closed)
+    return ChangeRefusedError(
+        f"{brokers}, and {counted(number, 'replica')} would go back there",
+        "a cordoned broker takes no new replica",
+        f"take the cordon away first: {'; '.join(lines)}",
+    )
+
+
+_UNCORDON = (
+    "kafka-configs.sh --bootstrap-server HOST:PORT --alter --entity-type brokers --entity-name {}"
+    f" --delete-config {SETTING}"
+)
 
 
 def _is_over(broker: int, results: Mapping[int, SettingResult]) -> bool:

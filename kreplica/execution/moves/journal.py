@@ -5,6 +5,8 @@
     {"at": ..., "event": "throttling", "operation": "apply", "rates": [{...}], "lists": [{...}]}
     {"at": ..., "event": "intended",  "operation": "apply", "moves": [{...}, ...]}
     {"at": ..., "event": "finished",  "operation": "apply", "results": [{...}, ...]}
+    {"at": ..., "event": "intended",  "operation": "apply", "directories": [{...}, ...]}
+    {"at": ..., "event": "finished",  "operation": "apply", "directory_results": [{...}, ...]}
     {"at": ..., "event": "released",  "operation": "apply", "rates": [{...}], "lists": [{...}]}
     {"at": ..., "event": "cordoning", "operation": "apply", "cordons": [{...}]}
     {"at": ..., "event": "electing",  "operation": "apply", "elections": [{...}]}
@@ -36,6 +38,7 @@ from kreplica.execution.journal_file import (
     read_journal_file,
 )
 from kreplica.execution.plan import PartitionKey
+from kreplica.planner.reassignment.changed_directory import ReplicaKey
 
 if TYPE_CHECKING:
     from kreplica.execution.moves.plan import ReplicaPlan
@@ -97,6 +100,38 @@ class MoveResult:
     def key(self) -> PartitionKey:
         """Topic and partition."""
         return self.topic, self.partition
+
+
+@dataclass(frozen=True, slots=True)
+class DirectoryNote:
+    """A request for one replica: its log directory before, and the one asked for, the same to take a move back."""
+
+    topic: str
+    partition: int
+    broker: int
+    before: str
+    target: str
+
+    @property
+    def replica(self) -> ReplicaKey:
+        """Topic, partition and broker."""
+        return self.topic, self.partition, self.broker
+
+
+@dataclass(frozen=True, slots=True)
+class DirectoryResult:
+    """The end of one replica's change of its log directory, and why where it was not made."""
+
+    topic: str
+    partition: int
+    broker: int
+    outcome: Outcome
+    reason: str = ""
+
+    @property
+    def replica(self) -> ReplicaKey:
+        """Topic, partition and broker."""
+        return self.topic, self.partition, self.broker
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +205,8 @@ class Entry:
     lists: tuple[ListNote, ...] = ()
     elections: tuple[ElectionNote, ...] = ()
     cordons: tuple[CordonNote, ...] = ()
+    directories: tuple[DirectoryNote, ...] = ()
+    directory_results: tuple[DirectoryResult, ...] = ()
     message: str = ""
     pid: int | None = None
 

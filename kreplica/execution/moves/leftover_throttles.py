@@ -4,11 +4,14 @@ orphaned   a list with a rate, and none of the partitions that it names is movin
 no-rate    a list whose replicas stand on brokers without a rate: it does nothing until somebody sets one
 no-list    a rate of a broker of which no list names a replica: it does nothing until somebody writes a list
 in-use     a partition that it names is moving
+
+The rate of moves between log directories needs no list: in-use while a replica of the broker is on its way to another
+one, or where that is not known; otherwise orphaned.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,6 +22,7 @@ from kreplica.control.settings import EntityType, Operation, SettingChange, Sett
 from kreplica.errors import ExitCode, UsageError
 from kreplica.model.rows import Meaning
 from kreplica.model.throttles import (
+    DIRECTORY_RATE,
     FOLLOWER_LIST,
     FOLLOWER_RATE,
     LEADER_LIST,
@@ -28,6 +32,7 @@ from kreplica.model.throttles import (
 )
 from kreplica.monitoring.clusters import Reading, read_clusters
 from kreplica.sources import Facet
+from kreplica.sources.kafka.log_dirs import BrokerLogs, read_broker_logs
 from kreplica.sources.kafka.throttles import Throttles, read_throttles
 
 if TYPE_CHECKING:
@@ -42,6 +47,10 @@ _REASONS = {
     NO_LIST: "no list names a replica that it holds for: it does nothing",
     IN_USE: "a partition that it names is moving",
 }
+
+
+_IDLE = "no replica is on its way to another log directory: it does nothing until one is"
+_COPYING = "a replica is on its way to another log directory"
 
 
 class ThrottleRow(Struct, frozen=True):
@@ -109,12 +118,15 @@ class FoundThrottles:
         return ExitCode.INCOMPLETE if self.reading.incomplete or self.unread else ExitCode.OK
 
 
-def judge_throttles(snapshot: ClusterSnapshot, throttles: Throttles) -> list[ThrottleRow]:
+def judge_throttles(
+    snapshot: ClusterSnapshot, throttles: Throttles, logs: Mapping[int, BrokerLogs | str]
+) -> list[ThrottleRow]:
     """Rows of the rates and lists that are set, lists first.
 
     Args:
         snapshot: The cluster, with its reassignments.
         throttles: Its throttles.
+        logs: Log directories of the brokers that have a rate for moves between these, or why a broker does not tell.
     """
     lists = {key: _replicas_in(snapshot, key[0], value) for key, value in throttles.lists.items()}
     moving = _moving(snapshot)
@@ -128,7 +140,31 @@ def judge_throttles(snapshot: ClusterSnapshot, throttles: Throttles) -> list[Thr
         if name in throttles.defaults:
             users = {one for one in _users(lists, name) if throttles.own_rate(one[2], name) is None}
             rows.append(_rate_row(EntityType.BROKER_DEFAULT, "", name, throttles.defaults[name], users, moving))
-    return rows
+    return [*rows, *_directory_rows(throttles, logs)]
+
+
+def _directory_rows(throttles: Throttles, logs: Mapping[int, BrokerLogs | str]) -> Iterator[ThrottleRow]:
+    """Rows of the rates of moves between log directories: of brokers, then the cluster's default."""
+    limited = sorted(broker for broker, name in throttles.rates if name == DIRECTORY_RATE)
+    own = {broker: value for broker in limited if (value := throttles.own_rate(broker, DIRECTORY_RATE)) is not None}
+    for broker, value in own.items():
+        yield _directory_row(EntityType.BROKER, str(broker), value, [logs.get(broker, _UNASKED)])
+    if DIRECTORY_RATE in throttles.defaults:
+        others = [logs.get(broker, _UNASKED) for broker in limited if broker not in own]
+        yield _directory_row(EntityType.BROKER_DEFAULT, "", throttles.defaults[DIRECTORY_RATE], others)
+
+
+_UNASKED = "it was not asked"
+
+
+def _directory_row(scope: EntityType, entity: str, value: str, told: Sequence[BrokerLogs | str]) -> ThrottleRow:
+    known = [one for one in told if isinstance(one, BrokerLogs) and not one.refused]
+    state, reason = ORPHANED, _IDLE
+    if any(copy.future for one in known for copy in one.replicas):
+        state, reason = IN_USE, _COPYING
+    elif len(known) < len(told):
+        state, reason = IN_USE, "whether a replica is on its way to another log directory is not known"
+    return ThrottleRow(scope, entity, DIRECTORY_RATE, value, state, reason)
 
 
 _Replica = tuple[str, int, int]
@@ -211,7 +247,9 @@ def rebalance_throttles(
     snapshot = reading.snapshots[0]
     brokers = [int(str(broker)) for broker in snapshot.brokers["broker"].to_list()]
     throttles = read_throttles(handle, brokers, set(map(str, snapshot.strings("topic").to_list())))
-    rows = judge_throttles(snapshot, throttles)
+    limited = {broker for broker, name in throttles.rates if name == DIRECTORY_RATE}
+    logs = read_broker_logs(handle, sorted(limited)) if limited else {}
+    rows = judge_throttles(snapshot, throttles, logs)
     unread = [f"broker {broker}: {why}" for broker, why in sorted(throttles.unread.items())]
     found = FoundThrottles(reading, rows, unread)
     named = [row for row in rows if choice is not None and choice.names(row)]

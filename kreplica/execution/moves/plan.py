@@ -7,8 +7,9 @@ that it needs a newer one. Plans of leaders keep ``v1``.
     ReplicaPlan
     ├── made_from   one PartitionFacts for each partition it moves: what was read when it was made
     ├── changes     in the order in which they begin: replicas before and after, bytes, log directories
+    ├── changed_directories   replicas that stay on their broker and change their log directory: these begin first
     ├── limits      what may be in flight at the same time
-    └── inverse     what brings back what was, last change first
+    └── inverse     what brings back what was, last change first; of changed directories each one's own inverse
 """
 
 from __future__ import annotations
@@ -18,10 +19,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from kreplica.errors import UsageError
 from kreplica.execution.moves.change import ReplicaChange
 from kreplica.execution.moves.safety import controller_of, judge, obstacle
 from kreplica.execution.plan import PartitionFacts, PartitionKey, PlanKind, partition_facts
 from kreplica.model.cordons import cordoned_brokers, cordoned_directories
+from kreplica.planner.reassignment.changed_directory import ChangedDirectory
 from kreplica.planner.reassignment.intermediate_states import DEFAULT_MARGIN
 from kreplica.planner.reassignment.steps import DEFAULT_LIMITS, MoveLimits, Place, QueuedMove, schedule
 
@@ -50,6 +53,8 @@ class ReplicaPlan:
         certificate: What the planner proves of it, if it proves anything.
         drained: Brokers that it is to empty.
         margin: Brokers that may fail on top while a partition moves, before it begins to lack something.
+        changed_directories: Replicas that change their log directory and not their broker, in the order in which they
+            begin.
     """
 
     schema: str
@@ -66,6 +71,7 @@ class ReplicaPlan:
     certificate: dict[str, Any] | None = None
     drained: tuple[int, ...] = ()
     margin: int = DEFAULT_MARGIN
+    changed_directories: tuple[ChangedDirectory, ...] = ()
 
     @property
     def facts(self) -> dict[PartitionKey, PartitionFacts]:
@@ -99,6 +105,7 @@ class PlanRequest:
         sizes: Bytes of partitions that the snapshot does not tell.
         certificate: What the planner proves of it.
         margin: Brokers that may fail on top while a partition moves.
+        changed_directories: Replicas that change their log directory and not their broker.
     """
 
     targets: Mapping[PartitionKey, tuple[int, ...]]
@@ -107,6 +114,7 @@ class PlanRequest:
     sizes: Mapping[PartitionKey, int] = field(default_factory=dict)
     certificate: dict[str, Any] | None = None
     margin: int = DEFAULT_MARGIN
+    changed_directories: Sequence[ChangedDirectory] = ()
 
 
 def plan_replicas(
@@ -139,11 +147,56 @@ def plan_replicas(
     possible = [change for key, change in changes.items() if not reasons[key]]
     reasons |= judge(snapshot, possible, controller_of(snapshot), request.margin)
     kept = [change for key, change in changes.items() if not reasons.get(key)]
-    ordered = schedule(queued_moves(snapshot, kept), request.limits, free_room(snapshot))
-    reasons |= {move.key: why for move, why in ordered.impossible}
+    within = {one.replica: one for one in request.changed_directories}
+    unfit = {key: why for key, one in within.items() if (why := why_not_within(snapshot, one))}
+    queued = [queued_directory(one) for key, one in within.items() if key not in unfit]
+    ordered = schedule([*queued, *queued_moves(snapshot, kept)], request.limits, free_room(snapshot))
+    for move, why in ordered.impossible:
+        if len(move.key) == 3:
+            unfit[move.key] = why
+        else:
+            reasons[move.key] = why
     left_out += [LeftOut(*key, why) for key, why in reasons.items() if why]
-    made = tuple(changes[move.key] for move in ordered.moves)
-    return _plan(snapshot, request, made, created_at), tuple(left_out)
+    left_out += [
+        LeftOut(topic, number, f"its replica on broker {one}: {why}") for (topic, number, one), why in unfit.items()
+    ]
+    made = tuple(changes[move.key] for move in ordered.moves if len(move.key) == 2)
+    moved = tuple(within[move.key] for move in ordered.moves if len(move.key) == 3)
+    return _plan(snapshot, request, made, moved, created_at), tuple(left_out)
+
+
+def why_not_within(snapshot: ClusterSnapshot, change: ChangedDirectory) -> str:
+    """Reason why a replica cannot change its log directory; empty if it can. What is not known is no reason."""
+    row = snapshot.find_row(*change.key)
+    if row is None:
+        return "there is no such partition"
+    if change.broker not in (snapshot.lists("replicas")[row] or ()):
+        return f"broker {change.broker} has no replica of it"
+    if snapshot.is_alive(change.broker) is False:
+        return f"broker {change.broker} is not alive"
+    table, closed = snapshot.log_dirs, cordoned_directories(snapshot)
+    names = ("broker", "path", "error")
+    rows = list(zip(*(table[name].to_list() for name in names), closed, strict=True))
+    own = {str(path): (error, cordoned) for broker, path, error, cordoned in rows if broker == change.broker}
+    if own and change.destination not in own:
+        return f"broker {change.broker} has no log directory {change.destination}"
+    error, cordoned = own.get(change.destination, (None, False))
+    if error is not None:
+        return f"log directory {change.destination} is offline"
+    return f"log directory {change.destination} is cordoned" if cordoned else ""
+
+
+def require_own_snapshot(plan: ReplicaPlan, snapshot: ClusterSnapshot) -> None:
+    """Refuses a snapshot of another cluster than the plan's.
+
+    Raises:
+        UsageError: It is of another, or does not tell its id.
+    """
+    if snapshot.cluster_id != plan.cluster_id:
+        here = snapshot.cluster_id or "a source that does not tell its id"
+        raise UsageError(
+            "the plan belongs to another cluster", f"made for {plan.cluster_id}, this is {here}", "name that cluster"
+        )
 
 
 def _cordoned(snapshot: ClusterSnapshot, changes: Mapping[PartitionKey, ReplicaChange]) -> dict[PartitionKey, str]:
@@ -162,9 +215,14 @@ def _cordoned(snapshot: ClusterSnapshot, changes: Mapping[PartitionKey, ReplicaC
 
 
 def _plan(
-    snapshot: ClusterSnapshot, request: PlanRequest, changes: tuple[ReplicaChange, ...], created_at: str
+    snapshot: ClusterSnapshot,
+    request: PlanRequest,
+    changes: tuple[ReplicaChange, ...],
+    within: tuple[ChangedDirectory, ...],
+    created_at: str,
 ) -> ReplicaPlan:
     assert snapshot.cluster_id is not None, "a plan belongs to a cluster"
+    keys = dict.fromkeys((*(change.key for change in changes), *(one.key for one in within)))
     return ReplicaPlan(
         schema=SCHEMA,
         plan_id=str(uuid.uuid4()),
@@ -173,12 +231,13 @@ def _plan(
         cluster_id=snapshot.cluster_id,
         cluster_name=snapshot.name,
         kind=PlanKind.REPLICAS,
-        made_from=tuple(partition_facts(snapshot, change.key) for change in changes),
+        made_from=tuple(partition_facts(snapshot, key) for key in keys),
         changes=changes,
         limits=request.limits,
         inverse=tuple(change.inverse() for change in reversed(changes)),
         certificate=request.certificate,
         margin=request.margin,
+        changed_directories=within,
     )
 
 
@@ -229,6 +288,12 @@ def queued_move(change: ReplicaChange, leader: int) -> QueuedMove:
     places = tuple((broker, chosen.get(broker, "")) for broker in change.adding)
     freed = tuple((broker, "") for broker in change.removing)
     return QueuedMove(change.key, change.size or 0, leader if leader >= 0 else None, places, freed)
+
+
+def queued_directory(change: ChangedDirectory) -> QueuedMove:
+    """A change of a log directory as the window counts it."""
+    places = ((change.broker, change.destination),), ((change.broker, change.source),)
+    return QueuedMove(change.replica, change.size, None, *places)
 
 
 def free_room(snapshot: ClusterSnapshot) -> dict[Place, int]:

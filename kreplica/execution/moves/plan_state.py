@@ -13,6 +13,7 @@ from kreplica.execution.executor import check_cluster
 from kreplica.execution.journal import Operation
 from kreplica.execution.moves.change import ReplicaChange
 from kreplica.execution.moves.cluster import MoveCluster
+from kreplica.execution.moves.directory_stage import DirectoryCheck, brokers_of, check_directory
 from kreplica.execution.moves.journal import MoveJournal, open_move_journal, read_move_journal
 from kreplica.execution.moves.plan import ReplicaPlan
 from kreplica.execution.moves.plan_file import read_replica_plan
@@ -21,6 +22,7 @@ from kreplica.execution.moves.runner import why_stuck
 from kreplica.execution.moves.safety import controller_of, judge, obstacle
 from kreplica.execution.moves.stage import ChangeCheck, Stage, check_change
 from kreplica.execution.plan import PartitionKey
+from kreplica.planner.reassignment.changed_directory import ChangedDirectory, ReplicaKey
 from kreplica.sources.kafka.log_dirs import BrokerLogs
 
 if TYPE_CHECKING:
@@ -43,6 +45,7 @@ class MovePlanState:
         stuck: The likeliest reason why a move in flight would not end, where one shows.
         bytes_left: Bytes that moves in flight have still to copy.
         others: Partitions that somebody else moves.
+        within: Changes of log directories that are not over, as their brokers tell them; empty where it was not asked.
     """
 
     path: Path
@@ -56,6 +59,7 @@ class MovePlanState:
     stuck: Mapping[PartitionKey, str] = field(default_factory=dict)
     bytes_left: Mapping[PartitionKey, int] = field(default_factory=dict)
     others: tuple[PartitionKey, ...] = ()
+    within: Mapping[ReplicaKey, DirectoryCheck] = field(default_factory=dict)
 
     @property
     def incomplete(self) -> bool:
@@ -75,11 +79,32 @@ class MovePlanState:
     @property
     def ways_back(self) -> tuple[ReplicaChange, ...]:
         """Inverse changes of what the plan has made, less what is back already."""
-        back = (MoveState.DONE, MoveState.ALREADY, MoveState.FAILED, MoveState.LEFT_OUT)
         return tuple(
             one
             for one in self.plan.inverse
-            if self.progress.apply[one.key] is MoveState.DONE and self.progress.rollback.get(one.key) not in back
+            if self.progress.apply[one.key] is MoveState.DONE and self.progress.rollback.get(one.key) not in _OVER
+        )
+
+    @property
+    def unfinished_within(self) -> tuple[ChangedDirectory, ...]:
+        """Changes of log directories that are pending or under way."""
+        states = self.progress.within.apply
+        return tuple(one for one in self.plan.changed_directories if states[one.replica] in _UNFINISHED)
+
+    @property
+    def under_way_within(self) -> tuple[ChangedDirectory, ...]:
+        """Changes of log directories that were asked for and of which the end is not known."""
+        states = self.progress.within.apply
+        return tuple(one for one in self.plan.changed_directories if states[one.replica] is MoveState.UNDER_WAY)
+
+    @property
+    def ways_back_within(self) -> tuple[ChangedDirectory, ...]:
+        """Inverse changes of the log directories that the plan has changed, less what is back already."""
+        within = self.progress.within
+        return tuple(
+            one.inverse()
+            for one in reversed(self.plan.changed_directories)
+            if within.apply[one.replica] is MoveState.DONE and within.rollback.get(one.replica) not in _OVER
         )
 
     @property
@@ -119,7 +144,11 @@ class MovePlanState:
             sent[leader] = sent.get(leader, 0) + left
             for broker in change.adding:
                 received[broker] = received.get(broker, 0) + left // len(change.adding)
-        return max((*sent.values(), *received.values()), default=0) / known
+        within: dict[int, int] = {}
+        for one in self.unfinished_within:
+            left_here = self.within[one.replica].left if one.replica in self.within else None
+            within[one.broker] = within.get(one.broker, 0) + (one.size if left_here is None else left_here)
+        return max((*sent.values(), *received.values(), *within.values()), default=0) / known
 
     @property
     def phase_words(self) -> str:
@@ -130,12 +159,13 @@ class MovePlanState:
 
     def refusal(self, why: str, fix: str = "") -> ChangeRefusedError:
         """Makes the error for a plan that is not ready for what is asked."""
-        states = self.progress.apply.values()
+        states = (*self.progress.apply.values(), *self.progress.within.apply.values())
         done = sum(state in (MoveState.DONE, MoveState.ALREADY) for state in states)
         return ChangeRefusedError(f"{self.path}: {why}", f"{self.phase_words}, {done} of {len(states)} done", fix)
 
 
 _UNFINISHED = (MoveState.PENDING, MoveState.UNDER_WAY)
+_OVER = (MoveState.DONE, MoveState.ALREADY, MoveState.FAILED, MoveState.LEFT_OUT)
 
 
 def open_replica_plan(path: Path) -> MovePlanState:
@@ -180,7 +210,17 @@ def compared_with(state: MovePlanState, cluster: MoveCluster) -> MovePlanState:
         stuck={one.key: why for one in moving if (why := why_stuck(snapshot, one)) and not why.startswith("its copy")},
         bytes_left=left,
         others=_moved_by_others(state, snapshot, {one.key for one in moving}),
+        within=_within(cluster, snapshot, state),
     )
+
+
+def _within(cluster: MoveCluster, snapshot: ClusterSnapshot, state: MovePlanState) -> dict[ReplicaKey, DirectoryCheck]:
+    """Stages of changes of log directories that are not over, or whose way back is not."""
+    changes = state.ways_back_within if state.progress.rolled else state.unfinished_within
+    if not changes:
+        return {}
+    facts, logs = state.plan.facts, cluster.logs(brokers_of(changes), list({change.key for change in changes}))
+    return {one.replica: check_directory(snapshot, logs, facts[one.key], one) for one in changes}
 
 
 def bytes_left(

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kreplica.execution.elections import Outcome
     from kreplica.execution.journal import Operation
     from kreplica.execution.moves.change import ReplicaChange
-    from kreplica.execution.moves.runner import Journal, MoveOptions
+    from kreplica.execution.moves.session import Journal, MoveOptions
     from kreplica.execution.plan import PartitionKey
     from kreplica.model.snapshot import ClusterSnapshot
 

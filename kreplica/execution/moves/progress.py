@@ -7,10 +7,20 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from kreplica.execution.journal import Operation
-from kreplica.execution.moves.journal import CordonNote, Entry, Event, ListNote, MoveResult, Outcome, RateNote
+from kreplica.execution.moves.journal import (
+    CordonNote,
+    DirectoryResult,
+    Entry,
+    Event,
+    ListNote,
+    MoveResult,
+    Outcome,
+    RateNote,
+)
 from kreplica.execution.moves.plan import ReplicaPlan
 from kreplica.execution.plan import PartitionKey
 from kreplica.execution.progress import Phase
+from kreplica.planner.reassignment.changed_directory import ReplicaKey
 
 
 class MoveState(StrEnum):
@@ -65,6 +75,23 @@ class Owed:
 
 
 @dataclass(frozen=True, slots=True)
+class DirectoryProgress:
+    """Progress of a plan's changes of log directories, by replica.
+
+    Args:
+        apply: State of each replica's change.
+        rollback: State of each way back; only those that were begun.
+        results: The last result of each replica that has one.
+        taking_back: Replicas whose change was to be taken back in flight, and of which the end is not known.
+    """
+
+    apply: Mapping[ReplicaKey, MoveState] = field(default_factory=dict)
+    rollback: Mapping[ReplicaKey, MoveState] = field(default_factory=dict)
+    results: Mapping[ReplicaKey, DirectoryResult] = field(default_factory=dict)
+    taking_back: frozenset[ReplicaKey] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
 class MoveProgress:
     """Progress of a plan as its journal records it.
 
@@ -77,6 +104,7 @@ class MoveProgress:
         cordoned: Brokers whose cordon has to be put back.
         taking_back: Partitions whose move was to be cancelled in flight, and of which the end is not known.
         message: Why the last run stopped early, empty if it did not.
+        within: Progress of changes of log directories.
     """
 
     phase: Phase
@@ -87,6 +115,7 @@ class MoveProgress:
     taking_back: frozenset[PartitionKey] = frozenset()
     cordoned: Mapping[int, CordonNote] = field(default_factory=dict)
     message: str = ""
+    within: DirectoryProgress = field(default_factory=DirectoryProgress)
 
     @property
     def owes(self) -> bool:
@@ -107,7 +136,9 @@ def replay_moves(plan: ReplicaPlan, entries: Iterable[Entry]) -> MoveProgress:
     owed, taking_back = Ledger(), set[PartitionKey]()
     cordoned: dict[int, CordonNote] = {}
     phase, message = Phase.NEW, ""
+    within = _DirectoryLedger(plan)
     for one in entries:
+        within.count(one)
         states = rollback if one.operation is Operation.ROLLBACK else apply
         states.update({note.key: MoveState.UNDER_WAY for note in one.moves if note.target})
         taking_back |= {note.key for note in one.moves if not note.target}
@@ -120,8 +151,39 @@ def replay_moves(plan: ReplicaPlan, entries: Iterable[Entry]) -> MoveProgress:
         if one.event in (Event.STARTED, Event.STOPPED, Event.COMPLETED):
             message = one.message
     if phase in (Phase.CANCELLED, Phase.ROLLING_BACK, Phase.ROLLED_BACK):
-        apply = {key: MoveState.DROPPED if state is MoveState.PENDING else state for key, state in apply.items()}
-    return MoveProgress(phase, apply, rollback, results, owed.owed, frozenset(taking_back), cordoned, message)
+        apply = {key: _dropped(state) for key, state in apply.items()}
+        within.apply = {key: _dropped(state) for key, state in within.apply.items()}
+    return MoveProgress(
+        phase, apply, rollback, results, owed.owed, frozenset(taking_back), cordoned, message, within.progress
+    )
+
+
+def _dropped(state: MoveState) -> MoveState:
+    """State of a change that nobody will begin any more."""
+    return MoveState.DROPPED if state is MoveState.PENDING else state
+
+
+class _DirectoryLedger:
+    """Changes of log directories, entry by entry."""
+
+    def __init__(self, plan: ReplicaPlan) -> None:
+        self.apply = {one.replica: MoveState.PENDING for one in plan.changed_directories}
+        self._rollback: dict[ReplicaKey, MoveState] = {}
+        self._results: dict[ReplicaKey, DirectoryResult] = {}
+        self._taking_back: set[ReplicaKey] = set()
+
+    @property
+    def progress(self) -> DirectoryProgress:
+        return DirectoryProgress(self.apply, self._rollback, self._results, frozenset(self._taking_back))
+
+    def count(self, one: Entry) -> None:
+        states = self._rollback if one.operation is Operation.ROLLBACK else self.apply
+        back = {note.replica for note in one.directories if note.target == note.before}
+        states.update({note.replica: MoveState.UNDER_WAY for note in one.directories if note.replica not in back})
+        self._taking_back |= back
+        self._taking_back -= {result.replica for result in one.directory_results}
+        states.update({result.replica: _STATES[result.outcome] for result in one.directory_results})
+        self._results.update({result.replica: result for result in one.directory_results})
 
 
 def _count_cordons(cordoned: dict[int, CordonNote], one: Entry) -> None:

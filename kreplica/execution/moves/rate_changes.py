@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from kreplica.execution.moves.progress import Owed
     from kreplica.execution.moves.throttling import Throttling
     from kreplica.model.snapshot import ClusterSnapshot
+    from kreplica.planner.reassignment.changed_directory import ChangedDirectory
 
 Throttle: TypeAlias = int | RateBounds | None
 """Bytes a second for each broker, the bounds of an automatic rate, or no throttle."""
@@ -95,8 +96,18 @@ class RateChanges:
         self._state: AutomaticRate | None = None
         self._wanted: _Wanted | None = None
 
-    def look(self, snapshot: ClusterSnapshot, in_flight: Sequence[ReplicaChange]) -> None:
+    def look(
+        self,
+        snapshot: ClusterSnapshot,
+        in_flight: Sequence[ReplicaChange],
+        within: Sequence[ChangedDirectory] = (),
+    ) -> None:
         """Changes the rate where that is asked for, or where replication outside the plan suffers or has recovered.
+
+        Args:
+            snapshot: The cluster.
+            in_flight: Moves in flight.
+            within: Changes of log directories in flight.
 
         Raises:
             ChangeRefusedError: The credentials may not set throttles.
@@ -109,7 +120,7 @@ class RateChanges:
         elif self._bounds is not None:
             self._follow(self._bounds, replication_seen(snapshot, self._planned, self._clock.now()))
         if self._wanted is not None:
-            self._make(self._wanted, in_flight)
+            self._make(self._wanted, in_flight, within)
 
     def _follow(self, bounds: RateBounds, seen: ReplicationSeen) -> None:
         before = self._state
@@ -121,11 +132,11 @@ class RateChanges:
         if after.rate != before.rate:
             self._wanted = _Wanted(after.rate, f"automatic rate: {after.reason}", after.reason)
 
-    def _make(self, wanted: _Wanted, in_flight: Sequence[ReplicaChange]) -> None:
+    def _make(self, wanted: _Wanted, in_flight: Sequence[ReplicaChange], within: Sequence[ChangedDirectory]) -> None:
         """Makes a change; a cluster that is silent for a moment is asked again at the next look."""
         before = self._throttling.rate
         try:
-            self._throttling.change_rate(wanted.rate, in_flight, wanted.message)
+            self._throttling.change_rate(wanted.rate, in_flight, within, wanted.message)
         except UnreachableError as error:
             if not error.may_pass:
                 raise

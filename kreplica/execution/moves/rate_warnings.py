@@ -6,7 +6,7 @@ leader's copy, read twice: bytes on its disk, as they are copied. Retention that
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from heapq import nlargest
 from typing import TYPE_CHECKING
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from kreplica.execution.moves.cluster import MoveCluster
     from kreplica.execution.moves.rate_changes import Throttle
     from kreplica.model.snapshot import ClusterSnapshot
+    from kreplica.planner.reassignment.changed_directory import ChangedDirectory
     from kreplica.planner.reassignment.steps import MoveLimits
 
 STALLED_SECONDS = 60.0
@@ -43,7 +44,11 @@ def highest_rate(throttle: Throttle) -> int | None:
 
 
 def low_rate_warnings(
-    throttle: Throttle, changes: Iterable[ReplicaChange], limits: MoveLimits, writes: Mapping[PartitionKey, float]
+    throttle: Throttle,
+    changes: Iterable[ReplicaChange],
+    limits: MoveLimits,
+    writes: Mapping[PartitionKey, float],
+    within: Iterable[ChangedDirectory] = (),
 ) -> list[str]:
     """Warnings of a throttle that is too low, at best.
 
@@ -52,12 +57,14 @@ def low_rate_warnings(
         changes: What is to be moved.
         limits: What may be in flight at the same time.
         writes: Bytes a second that are written to partitions; those that are not known are left out.
+        within: Replicas that are to change their log directory.
     """
     rate = highest_rate(throttle)
     if rate is None:
         return []
     copying = [change for change in changes if change.adding]
-    hopeless = {one.key: writes[one.key] for one in copying if writes.get(one.key, 0) >= rate}
+    keys = [one.key for one in copying] + [one.key for one in within]
+    hopeless = {key: writes[key] for key in keys if writes.get(key, 0) >= rate}
     warnings = small_rate(rate)
     if hopeless:
         names = [
@@ -89,14 +96,14 @@ def _received_together(
 
 
 def measured_writes(
-    cluster: MoveCluster, snapshot: ClusterSnapshot, changes: Sequence[ReplicaChange], seconds: float, clock: Clock
+    cluster: MoveCluster, snapshot: ClusterSnapshot, partitions: Iterable[PartitionKey], seconds: float, clock: Clock
 ) -> dict[PartitionKey, float]:
     """Bytes a second that are written to partitions, as far as their leaders tell.
 
     Args:
         cluster: The cluster.
         snapshot: What is known of it.
-        changes: Changes of these partitions.
+        partitions: The partitions.
         seconds: Seconds between two readings; none where it is 0.
         clock: Time as it is counted and spent.
 
@@ -104,9 +111,9 @@ def measured_writes(
         UnreachableError: The cluster did not answer.
     """
     leaders = {
-        one.key: leader
-        for one in changes
-        if one.adding and (row := snapshot.find_row(*one.key)) is not None
+        key: leader
+        for key in partitions
+        if (row := snapshot.find_row(*key)) is not None
         and (leader := snapshot.integers("leader")[row]) is not None and leader >= 0
     }  # fmt: skip
     if not leaders or not seconds:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Struct, field
 
+from kreplica.execution.moves.directory_moves import why_stuck_within
+from kreplica.execution.moves.directory_stage import DirectoryCheck, DirectoryStage
 from kreplica.execution.moves.progress import MoveState
 from kreplica.execution.moves.stage import Stage
 from kreplica.model.rows import Int32, Meaning, of_partition
@@ -13,6 +15,7 @@ from kreplica.model.rows import Int32, Meaning, of_partition
 if TYPE_CHECKING:
     from kreplica.execution.moves.change import ReplicaChange
     from kreplica.execution.moves.plan_state import MovePlanState
+    from kreplica.planner.reassignment.changed_directory import ChangedDirectory
 
 DRIFTED, WAITING = "drifted", "waiting"
 
@@ -30,6 +33,14 @@ class MoveRow(Struct, frozen=True):
         name="bytes"
     )
     bytes_left: Annotated[int | None, Meaning("bytes that are still to be copied, of moves in flight", drop=1)]
+    offset_lag: Annotated[
+        int | None,
+        Meaning("records that the copy in the new log directory lacks; null where none is on its way", drop=5),
+    ]
+    directories: Annotated[
+        list[str],
+        Meaning("log directories that are chosen, as broker:path; of a broker that has the replica already, a new one"),
+    ]
     state: Annotated[
         str,
         Meaning(
@@ -45,8 +56,59 @@ class MoveRow(Struct, frozen=True):
 
 
 def move_rows(state: MovePlanState) -> list[MoveRow]:
-    """One row for each change of a plan, in its order."""
-    return [_row(state, change) for change in state.plan.changes]
+    """One row for each change of a plan: those of log directories, which begin first, then the others in order."""
+    within = [_row_within(state, change) for change in state.plan.changed_directories]
+    return [*within, *(_row(state, change) for change in state.plan.changes)]
+
+
+def _row_within(state: MovePlanState, change: ChangedDirectory) -> MoveRow:
+    now, reason = _state_within(state, change)
+    check = state.within.get(change.replica)
+    replicas = list(state.plan.facts[change.key].replicas)
+    return MoveRow(
+        topic=change.topic,
+        partition=change.partition,
+        from_replicas=replicas,
+        to_replicas=replicas,
+        adding=[],
+        removing=[],
+        size=change.size,
+        bytes_left=check.left if check is not None else None,
+        offset_lag=check.lag if check is not None else None,
+        directories=[f"{change.broker}:{change.destination}"],
+        state=now,
+        rollback=_rollback_within(state, change),
+        reason=reason,
+    )
+
+
+def _state_within(state: MovePlanState, change: ChangedDirectory) -> tuple[str, str]:
+    progress = state.progress.within
+    known, result = progress.apply[change.replica], progress.results.get(change.replica)
+    check = None if state.progress.rolled else state.within.get(change.replica)
+    if check is not None and known is MoveState.UNDER_WAY:
+        return str(known), why_stuck_within(check)
+    if check is not None and known is MoveState.PENDING:
+        return _pending_within(check)
+    return str(known), result.reason if result is not None else ""
+
+
+def _pending_within(check: DirectoryCheck) -> tuple[str, str]:
+    if check.stage is DirectoryStage.AFTER:
+        return str(MoveState.PENDING), "it is in that directory already"
+    if check.stage is DirectoryStage.MOVING:
+        return DRIFTED, "somebody else moves it"
+    if check.stage is DirectoryStage.ELSEWHERE:
+        return DRIFTED, check.reason
+    return (WAITING, check.reason) if check.reason else (str(MoveState.PENDING), "")
+
+
+def _rollback_within(state: MovePlanState, change: ChangedDirectory) -> str | None:
+    known = state.progress.within.rollback.get(change.replica)
+    if known is not None:
+        return str(known)
+    left = {one.replica for one in state.ways_back_within} if state.progress.rolled else set()
+    return str(MoveState.PENDING) if change.replica in left else None
 
 
 def _row(state: MovePlanState, change: ReplicaChange) -> MoveRow:
@@ -61,6 +123,8 @@ def _row(state: MovePlanState, change: ReplicaChange) -> MoveRow:
         removing=list(change.removing),
         size=change.total_bytes if known else None,
         bytes_left=state.bytes_left.get(change.key),
+        offset_lag=None,
+        directories=[f"{broker}:{path}" for broker, path in change.directories],
         state=now,
         rollback=_rollback(state, change),
         reason=reason,

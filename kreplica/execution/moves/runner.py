@@ -1,6 +1,6 @@
 """Carries out changes of replicas: moves in flight within limits, refilled as they finish, until all have ended.
 
-At each look at the cluster:
+At each look at the cluster, of which most ask on a large one only whether something has ended (``looks.py``):
 
     what has ended is noted, its entries leave the throttles' lists
     where the cluster is worse than when the run began, nothing more begins until it is well
@@ -18,7 +18,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from kreplica.control.reassign import CHANGED, NOT_ASKED, ReassignmentResult
 from kreplica.errors import ChangeRefusedError, KreplicaError, UnreachableError
@@ -26,26 +26,27 @@ from kreplica.execution.drift import Trouble, got_worse, trouble
 from kreplica.execution.executor import check_cluster
 from kreplica.execution.journal import Operation
 from kreplica.execution.moves.change import ReplicaChange
-from kreplica.execution.moves.clock import MACHINE_CLOCK, Clock
-from kreplica.execution.moves.cluster import MoveCluster
+from kreplica.execution.moves.clock import Clock
+from kreplica.execution.moves.directory_moves import DirectoryMoves, Watch
+from kreplica.execution.moves.directory_stage import DirectoryCheck, DirectoryStage, future_sizes
 from kreplica.execution.moves.journal import Entry, Event, MoveNote, MoveResult, Outcome, entry
+from kreplica.execution.moves.looks import Looks
 from kreplica.execution.moves.plan import queued_move
 from kreplica.execution.moves.progress import MoveProgress, MoveState
 from kreplica.execution.moves.rate_changes import (
     RateChanges,
-    RateRequest,
-    Throttle,
-    nobody_asks,
     rate_to_begin_with,
 )
 from kreplica.execution.moves.rate_warnings import StalledCopies
 from kreplica.execution.moves.safety import controller_of, judge, left_copy, obstacle
+from kreplica.execution.moves.session import MoveSession
 from kreplica.execution.moves.stage import ChangeCheck, Stage, check_change
 from kreplica.execution.moves.throttling import Throttling
 from kreplica.execution.plan import PartitionKey
 from kreplica.model.snapshot import MetadataMode
 from kreplica.model.words import counted
-from kreplica.planner.reassignment.steps import MoveWindow, Place, QueuedMove
+from kreplica.planner.reassignment.changed_directory import ChangedDirectory, ReplicaKey
+from kreplica.planner.reassignment.steps import MoveKey, MoveWindow, Place, QueuedMove
 from kreplica.sources.kafka.log_dirs import BrokerLogs
 from kreplica.sources.kafka.reassignments import Move
 
@@ -63,58 +64,6 @@ Replicas come from a broker, what is in flight from the controller: at the end o
 """
 
 
-class Journal(Protocol):
-    """Record of what a run intends and of what became of it."""
-
-    def append(self, entry: Entry) -> None:
-        """Notes an entry; it is kept when this returns."""
-
-
-def _never() -> bool:
-    return False
-
-
-def _say_nothing(_: str) -> None:
-    """Takes what is told where nobody listens."""
-
-
-@dataclass(frozen=True, slots=True)
-class MoveOptions:
-    """Options of a run.
-
-    Args:
-        throttle: Bytes a second for each broker, or the bounds of an automatic rate; None for no throttle.
-        max_wait: Seconds without progress, or with the cluster worse than before, after which the run stops.
-        poll: Seconds between two looks at the cluster.
-        stopping: Tells whether nothing more is to begin; what is in flight then finishes.
-        tell: Called with each event, as one clause.
-        clock: Time as the run counts and spends it.
-        through_controllers: Whether throttles of brokers that are down are put back by the KRaft controllers' own
-            listener, unread, instead of when they are back.
-        asked_rate: Gives a rate that somebody asks for meanwhile; None where nobody does.
-    """
-
-    throttle: Throttle = None
-    max_wait: float = 600.0
-    poll: float = 1.0
-    stopping: Callable[[], bool] = _never
-    tell: Callable[[str], None] = _say_nothing
-    clock: Clock = MACHINE_CLOCK
-    through_controllers: bool = False
-    asked_rate: Callable[[], RateRequest | None] = nobody_asks
-
-
-@dataclass(frozen=True, slots=True)
-class MoveSession:
-    """Cluster, plan and journal of one run."""
-
-    cluster: MoveCluster
-    plan: ReplicaPlan
-    progress: MoveProgress
-    journal: Journal
-    options: MoveOptions
-
-
 @dataclass(frozen=True, slots=True)
 class MoveRun:
     """Result of a run.
@@ -130,8 +79,19 @@ class MoveRun:
     remarks: tuple[str, ...] = ()
 
 
-def refuse_second_runner(plan: ReplicaPlan, progress: MoveProgress, snapshot: ClusterSnapshot) -> None:
+def refuse_second_runner(
+    plan: ReplicaPlan,
+    progress: MoveProgress,
+    snapshot: ClusterSnapshot,
+    within: Mapping[ReplicaKey, DirectoryCheck],
+) -> None:
     """Refuses a plan of which moves are in flight that its journal does not know: somebody else carries it out.
+
+    Args:
+        plan: The plan.
+        progress: Its journal, replayed.
+        snapshot: The cluster.
+        within: Stages of its changes of log directories.
 
     Raises:
         ChangeRefusedError: There are such moves.
@@ -143,6 +103,11 @@ def refuse_second_runner(plan: ReplicaPlan, progress: MoveProgress, snapshot: Cl
         for change in changes
         if progress.apply[change.key] not in known
         and check_change(snapshot, facts[change.key], change).stage is Stage.MOVING
+    ]
+    unknown += [
+        f"{topic}-{number}"
+        for (topic, number, broker), check in within.items()
+        if check.stage is DirectoryStage.MOVING and progress.within.apply[topic, number, broker] not in known
     ]
     if unknown:
         raise ChangeRefusedError(
@@ -160,6 +125,7 @@ def run_moves(
     session: MoveSession,
     operation: Operation,
     changes: Sequence[ReplicaChange],
+    within: Sequence[ChangedDirectory] = (),
     *,
     last: bool = True,
     afterwards: Callable[[ClusterSnapshot], tuple[str, tuple[str, ...]]] = _do_nothing,
@@ -170,6 +136,7 @@ def run_moves(
         session: What to work with.
         operation: The operation, for the journal; of a cancellation only what is in flight is followed to its end.
         changes: Those that are pending or under way, in order.
+        within: Changes of log directories that are pending or under way, in order; they begin first.
         last: Whether the operation is complete then. Otherwise what the plan itself has in flight is followed, and the
             operation goes on.
         afterwards: Done when all has ended, before the operation counts as complete; is given the cluster as it was
@@ -185,7 +152,7 @@ def run_moves(
     begin = last and operation is not Operation.CANCEL
     run = _Run(session, operation if last else Operation.CANCEL, snapshot, begin=begin)
     try:
-        stopped = run.carry_out(changes, snapshot)
+        stopped = run.carry_out(changes, within, snapshot)
         if not stopped:
             stopped, remarks = afterwards(snapshot)
             run.remarks += remarks
@@ -239,27 +206,35 @@ class _Run:
         self.asked: dict[PartitionKey, _Asked] = {}
         self.waiting: dict[PartitionKey, ReplicaChange] = {}
         self.postponed: dict[PartitionKey, str] = {}
-        self.strange: dict[PartitionKey, float] = {}
+        self.strange: dict[MoveKey, float] = {}
         self.patience = _Patience(self.options.clock)
+        self.looks = Looks(session.cluster, self.options.clock)
         self.remarks: list[str] = []
+        self.where: dict[tuple[str, int, int], str] = {}
         self.stalled = StalledCopies()
         owed, options = session.progress.owed, self.options
         rate = rate_to_begin_with(options.throttle, owed)
         self.throttling = Throttling(session.cluster, self._write, operation, owed, rate, options.tell)
+        watch = Watch(self.options.clock.now, self.patience.renew, self._stays_strange, self._settled)
+        self.within = DirectoryMoves(session, operation, self.window, self.throttling, watch)
         self.rates = RateChanges(
             self.throttling, options.throttle, session.plan.changes, options.asked_rate, options.tell, options.clock
         )
 
     @property
     def in_flight(self) -> tuple[PartitionKey, ...]:
-        return tuple(self.asked)
+        return (*self.asked, *(change.key for change in self.within.in_flight))
 
-    def carry_out(self, changes: Sequence[ReplicaChange], snapshot: ClusterSnapshot) -> str:
+    def carry_out(
+        self, changes: Sequence[ReplicaChange], within: Sequence[ChangedDirectory], snapshot: ClusterSnapshot
+    ) -> str:
+        self.within.take_up(within, snapshot)
         self._take_up(changes, snapshot)
         self.throttling.cover([one.change for one in self.asked.values()])  # the rate of this run holds for them, too
+        self.throttling.cover_directories(self.within.in_flight)
         self._count_copied()
         stopped = self._loop(snapshot)
-        if not self.asked:
+        if not self.in_flight:
             self.remarks += self.throttling.release_all(through_controllers=self.options.through_controllers)
         elif self.throttling.owed:
             self.remarks.append("throttles stay until what is in flight has ended: resume puts them back")
@@ -282,7 +257,8 @@ class _Run:
         worse_since: float | None = None
         while True:
             self._note_ended(snapshot)
-            self.rates.look(snapshot, [one.change for one in self.asked.values()])
+            self.within.note_ended(snapshot)
+            self.rates.look(snapshot, [one.change for one in self.asked.values()], self.within.in_flight)
             why_not = self._why_not(snapshot)
             if why_not.startswith(_WORSE):
                 worse_since = worse_since or self.options.clock.now()
@@ -290,12 +266,12 @@ class _Run:
                     return why_not
             else:
                 worse_since = None
-            if not why_not and self.waiting:
+            if not why_not and self._left:
                 stopped = self._begin_more(snapshot)
                 if stopped:
                     self.begin, why_not = False, stopped
                     self._stopped = stopped
-            if not self.asked and (not self.waiting or not self.begin or self.options.stopping()):
+            if not self.in_flight and (not self._left or not self.begin or self.options.stopping()):
                 return self._end(why_not)
             if self.patience.is_over(self.options.max_wait):
                 return self._stuck(snapshot, why_not)
@@ -303,12 +279,17 @@ class _Run:
 
     _stopped = ""
 
+    @property
+    def _left(self) -> int:
+        """Number of moves and changes of log directories that are not begun."""
+        return len(self.waiting) + len(self.within.waiting)
+
     def _end(self, why_not: str) -> str:
-        if not self.waiting:
+        if not self._left:
             return ""
         if self._stopped:
             return self._stopped
-        return f"{counted(len(self.waiting), 'move')} not begun: {why_not}" if why_not else "stopped"
+        return f"{counted(self._left, 'move')} not begun: {why_not}" if why_not else "stopped"
 
     def _why_not(self, snapshot: ClusterSnapshot) -> str:
         """Reason why nothing more begins now; empty if more may."""
@@ -321,7 +302,7 @@ class _Run:
         worse = got_worse(self.before, trouble(snapshot))
         if worse:
             return f"{_WORSE}, {worse}"
-        if self.waiting and (gone := self.throttling.vanished()):
+        if self._left and (gone := self.throttling.vanished()):
             self.begin, self._stopped = False, gone
             return gone
         return ""
@@ -329,10 +310,16 @@ class _Run:
     def _look(self) -> ClusterSnapshot:
         """Waits and reads; a cluster that does not answer is asked again, as long as the run may wait."""
         while True:
+            stopping = self.options.stopping()
             self._sleep()
+            as_before = self.options.stopping() == stopping and not self.within.followed
+            if as_before and self.looks.may_wait(tuple(self.asked)):
+                continue
+            began = self.options.clock.now()
             try:
                 snapshot = self.session.cluster.snapshot()
                 self._count_copied()
+                self.looks.read_since(began)
                 return snapshot
             except UnreachableError as error:
                 if not error.may_pass or self.patience.is_over(self.options.max_wait):
@@ -346,12 +333,14 @@ class _Run:
 
     def _count_copied(self) -> None:
         """Bytes that the copies in flight have, and the room that is left on the disks."""
-        keys = list(self.asked)
-        if not keys and not self.waiting:
+        keys, within = list(self.asked), self.within.followed
+        if not keys and not self.waiting and not within:
             return
         brokers = {broker for one in self.asked.values() for broker in one.change.adding}
         brokers |= {broker for change in self.waiting.values() for broker in change.adding}
         brokers |= {move.source for move in self.window.in_flight.values() if move.source is not None}
+        brokers |= {change.broker for change in within}
+        keys += [key for key in dict.fromkeys(change.key for change in within) if key not in self.asked]
         logs = self.session.cluster.logs(sorted(brokers), keys)
         sizes = {
             (copy.topic, copy.partition, copy.broker): copy.size
@@ -365,6 +354,14 @@ class _Run:
             if copied > one.copied:
                 one.copied = copied
                 self.patience.renew()
+        self.where = {
+            (copy.topic, copy.partition, copy.broker): copy.log_dir
+            for one in logs.values()
+            if isinstance(one, BrokerLogs)
+            for copy in one.replicas
+            if not copy.future
+        }
+        self.within.see(logs)
         self._name_stalled(sizes)
         self.window.set_room(self._room(logs, sizes))
 
@@ -377,6 +374,8 @@ class _Run:
             if size is not None:
                 left = sum(max(0, size - sizes.get((*key, broker), 0)) for broker in one.change.adding)
                 found[key] = size, left
+        for key, (size, left) in self.within.lacking().items():
+            found.setdefault(key, (size, left))
         for clause in self.stalled.look(self.options.clock.now(), found, self.throttling.rate):
             self.options.tell(clause)
             self.remarks.append(clause)
@@ -392,9 +391,11 @@ class _Run:
                     if directory.error is None and directory.usable_bytes is not None:
                         room[broker, directory.path] = directory.usable_bytes
                         room[broker, ""] = min(directory.usable_bytes, room.get((broker, ""), directory.usable_bytes))
+        futures = future_sizes(logs)
         for move in self.window.in_flight.values():
             for broker, path in move.places:
-                to_come = max(0, move.size - sizes.get((*move.key, broker), 0))
+                copies = futures if len(move.key) == 3 else sizes
+                to_come = max(0, move.size - copies.get((*move.key[:2], broker), 0))
                 for place in {(broker, path), (broker, "")}:
                     if place in room:
                         room[place] -= to_come
@@ -413,11 +414,22 @@ class _Run:
         self.patience.renew()
         self._write(entry(Event.FINISHED, self.operation, results=tuple(results)))
         for result in results:
+            if result.outcome is Outcome.DONE:
+                self.remarks += self._elsewhere(self.asked[result.key].change)
             del self.asked[result.key]
             self.window.end(result.key, made=result.outcome is Outcome.DONE)
         self.throttling.release(ended)
         done = sum(result.outcome is Outcome.DONE for result in results)
         self.options.tell(f"{counted(done, 'move')} done, {len(self.asked)} in flight, {len(self.waiting)} waiting")
+
+    def _elsewhere(self, change: ReplicaChange) -> list[str]:
+        """Clauses on copies that lie elsewhere than was chosen: a broker that restarts forgets the choice."""
+        found = [(broker, path, self.where.get((*change.key, broker), path)) for broker, path in change.directories]
+        return [
+            f"broker {broker} has put {change.topic}-{change.partition} into {now}, not into {path}"
+            for broker, path, now in found
+            if now != path
+        ]
 
     def _result(self, one: _Asked, check: ChangeCheck, remark: str) -> MoveResult | None:
         """The end of a move, None as long as it goes on; the remark is for one that is done."""
@@ -426,7 +438,7 @@ class _Run:
             return MoveResult(*key, Outcome.DONE, remark)
         if check.stage in (Stage.MOVING, Stage.CATCHING_UP):
             one.seen = True
-            self.strange.pop(key, None)
+            self._settled(key)
             return None
         if check.stage is Stage.BEFORE and not one.seen and self.options.clock.now() - one.at < TAKEN_SECONDS:
             return None
@@ -435,31 +447,62 @@ class _Run:
         before = "its replicas are as before: somebody cancelled the move, or the request was lost"
         return MoveResult(*key, Outcome.FAILED, check.reason or before)
 
-    def _stays_strange(self, key: PartitionKey) -> bool:
-        """True if a partition has looked changed by somebody else for long enough."""
+    def _settled(self, key: MoveKey) -> None:
+        self.strange.pop(key, None)
+
+    def _stays_strange(self, key: MoveKey) -> bool:
+        """True if a partition or a replica has looked changed by somebody else for long enough."""
         return self.options.clock.now() - self.strange.setdefault(key, self.options.clock.now()) >= SETTLE_SECONDS
 
     def _begin_more(self, snapshot: ClusterSnapshot) -> str:
         """Begins as many moves as fit; returns why the run has to stop, empty if it does not."""
         chosen: list[ReplicaChange] = []
         postponed: list[QueuedMove] = []
+        within: list[ChangedDirectory] = []
         self.postponed = {}
-        while moves := self.window.next_moves():
-            reasons = self._reasons(snapshot, [self.waiting[move.key] for move in moves])
-            for move in moves:
-                if not reasons.get(move.key):
-                    chosen.append(self.waiting[move.key])
+        self.within.postponed = {}
+        while begun := self.window.next_moves():
+            ready, later = self.within.choose(snapshot, [move for move in begun if len(move.key) == 3])
+            within += ready
+            postponed += later
+            busy = self.within.partitions | {change.key for change in within}
+            moves = {(move.key[0], move.key[1]): move for move in begun if len(move.key) == 2}
+            reasons = self._reasons(snapshot, [self.waiting[key] for key in moves], busy)
+            for key, move in moves.items():
+                if not reasons.get(key):
+                    chosen.append(self.waiting[key])
                     continue
-                self.window.end(move.key, made=False)
-                if move.key in self.waiting:
-                    self.postponed[move.key] = reasons[move.key]
+                self.window.end(key, made=False)
+                if key in self.waiting:
+                    self.postponed[key] = reasons[key]
                     postponed.append(move)
         for move in postponed:
             self.window.add(move)
+        stopped = self._begin_within(within) if within else ""
+        if stopped:
+            self._not_begun(chosen)
+            return stopped
         return self._begin(chosen) if chosen else ""
 
-    def _reasons(self, snapshot: ClusterSnapshot, changes: Sequence[ReplicaChange]) -> dict[PartitionKey, str]:
-        """Reasons why changes do not begin: those that no longer fit are noted and wait no more, the others wait on."""
+    def _begin_within(self, changes: Sequence[ChangedDirectory]) -> str:
+        """Begins changes of log directories; returns why the run has to stop, empty if it does not."""
+        try:
+            self.within.begin(changes)
+        except KreplicaError as error:
+            self.within.wait_again(changes, str(error))
+            return str(error)
+        return ""
+
+    def _reasons(
+        self, snapshot: ClusterSnapshot, changes: Sequence[ReplicaChange], busy: Collection[PartitionKey]
+    ) -> dict[PartitionKey, str]:
+        """Reasons why changes do not begin: those that no longer fit are noted and wait no more, the others wait on.
+
+        Args:
+            snapshot: The cluster.
+            changes: The changes.
+            busy: Partitions of which a replica changes its log directory.
+        """
         reasons: dict[PartitionKey, str] = {}
         results = []
         for change in changes:
@@ -471,8 +514,9 @@ class _Run:
                 if self._stays_strange(change.key):
                     results.append(MoveResult(*change.key, Outcome.LEFT_OUT, reasons[change.key]))
             else:
-                self.strange.pop(change.key, None)
-                reasons[change.key] = obstacle(snapshot, change.from_replicas, change)
+                self._settled(change.key)
+                why = _BUSY if change.key in busy else obstacle(snapshot, change.from_replicas, change)
+                reasons[change.key] = why
         if results:
             self._write(entry(Event.FINISHED, self.operation, results=tuple(results)))
             self.patience.renew()
@@ -490,11 +534,15 @@ class _Run:
             placed = self._place([change for change in changes if change.key not in uncovered])
             self._note_answers(self._ask(placed))
         except KreplicaError as error:
-            for change in changes:
-                if change.key in self.waiting and change.key in self.window.in_flight:
-                    self.window.end(change.key, made=False)
+            self._not_begun(changes)
             return str(error)
         return ""
+
+    def _not_begun(self, changes: Sequence[ReplicaChange]) -> None:
+        """Takes moves that were not asked for out of the window again."""
+        for change in changes:
+            if change.key in self.waiting and change.key in self.window.in_flight:
+                self.window.end(change.key, made=False)
 
     def _postpone(self, key: PartitionKey, why: str) -> None:
         """Lets a move that was to begin wait again."""
@@ -577,6 +625,7 @@ class _Run:
         """Reason why nothing has moved on for so long: what is stuck in flight first, then what waits."""
         reasons = [f"{key[0]}-{key[1]}: {why_stuck(snapshot, one.change)}" for key, one in list(self.asked.items())[:3]]
         reasons += [f"{topic}-{number}: {why}" for (topic, number), why in list(self.postponed.items())[:3]]
+        reasons += self.within.stuck(snapshot)
         told = "; ".join(reasons) or why_not or "nothing has moved on"
         return f"nothing has moved on for {self.options.max_wait:g} s: {told}"
 
@@ -585,6 +634,7 @@ class _Run:
 
 
 _WORSE = "the cluster got worse"
+_BUSY = "a replica of it changes its log directory"
 
 
 def why_stuck(snapshot: ClusterSnapshot, change: ReplicaChange) -> str:

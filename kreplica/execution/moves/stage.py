@@ -53,16 +53,24 @@ def check_change(snapshot: ClusterSnapshot, facts: PartitionFacts, change: Repli
         facts: What the plan was made from.
         change: The change, or its inverse.
     """
-    row = snapshot.find_row(*change.key)
-    if row is None:
-        return ChangeCheck(Stage.ELSEWHERE, "its topic was deleted, or is hidden from these credentials")
-    topic_id = snapshot.strings("topic_id")[row]
-    if topic_id is not None and facts.topic_id is not None and topic_id != facts.topic_id:
-        return ChangeCheck(Stage.ELSEWHERE, f"its topic was deleted and created again (id {topic_id})")
+    if gone := why_gone(snapshot, facts):
+        return ChangeCheck(Stage.ELSEWHERE, gone)
+    row = snapshot.row_number(*change.key)
     leader, isr = snapshot.integers("leader")[row], snapshot.lists("isr")[row] or []
     missing = tuple(broker for broker in change.adding if broker not in isr)
     stage, reason = _stage(snapshot, row, change, caught_up=not missing)
     return ChangeCheck(stage, reason, -1 if leader is None else leader, missing)
+
+
+def why_gone(snapshot: ClusterSnapshot, facts: PartitionFacts) -> str:
+    """Clause on a partition that is not there any more, or is another one of that name; empty if it is there."""
+    row = snapshot.find_row(*facts.key)
+    if row is None:
+        return "its topic was deleted, or is hidden from these credentials"
+    topic_id = snapshot.strings("topic_id")[row]
+    if topic_id is not None and facts.topic_id is not None and topic_id != facts.topic_id:
+        return f"its topic was deleted and created again (id {topic_id})"
+    return ""
 
 
 def _stage(snapshot: ClusterSnapshot, row: int, change: ReplicaChange, *, caught_up: bool) -> tuple[Stage, str]:

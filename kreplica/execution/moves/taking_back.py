@@ -24,7 +24,7 @@ from kreplica.model.words import ids, named
 from kreplica.sources.kafka.reassignments import Move
 
 if TYPE_CHECKING:
-    from kreplica.execution.moves.runner import MoveSession
+    from kreplica.execution.moves.session import MoveSession
     from kreplica.execution.plan import PartitionKey
     from kreplica.model.snapshot import ClusterSnapshot
 

@@ -1,6 +1,7 @@
 """Throttles of a run of moves: set for what is in flight, put back by where their values came from.
 
-    rates    a broker's own value, on brokers that send or receive; before it another own one, or the cluster's default
+    rates    a broker's own value, on brokers that send or receive; before it another own one, or the cluster's default;
+             of changes of log directories the rate that Kafka has for these, which needs no list
     lists    the topic's entries for the replicas of moves in flight, added to those that stand there; ``*`` is left
 
 Every value is in the journal, with what was there before, before it is set. What is put back is what still stands as it
@@ -24,7 +25,15 @@ from kreplica.execution.moves.cluster import MoveCluster, RateKey
 from kreplica.execution.moves.journal import Entry, Event, ListNote, RateNote, entry
 from kreplica.execution.moves.progress import Ledger, Owed
 from kreplica.execution.plan import PartitionKey
-from kreplica.model.throttles import FOLLOWER_LIST, FOLLOWER_RATE, LEADER_LIST, LEADER_RATE, parse_throttle_list
+from kreplica.model.throttles import (
+    DIRECTORY_RATE,
+    FOLLOWER_LIST,
+    FOLLOWER_RATE,
+    LEADER_LIST,
+    LEADER_RATE,
+    parse_throttle_list,
+)
+from kreplica.planner.reassignment.changed_directory import ChangedDirectory
 from kreplica.sources.kafka.throttles import Throttles
 
 SETTLE_SECONDS = 10.0
@@ -91,10 +100,35 @@ class Throttling:
         if notes or added:
             self._note(Event.THROTTLING, notes, added)
         # A broker that is down sends nothing; one that is to receive has to be throttled.
-        failed_rates = {**before.unread, **self._set_rates(notes)}
-        self._set |= {key for key in rates if key[0] not in failed_rates and key in self.owed.rates}
+        failed_rates = self._cover_rates(rates, before, notes)
         failed_lists = self._extend(added)
         return _uncovered(copying, failed_rates, failed_lists)
+
+    def cover_directories(self, changes: Sequence[ChangedDirectory]) -> dict[int, str]:
+        """Throttles changes of log directories that are about to begin.
+
+        Returns:
+            Brokers on which they cannot be throttled now, each with why.
+
+        Raises:
+            ChangeRefusedError, UnreachableError: As ``cover``.
+        """
+        if self._rate is None or not changes:
+            return {}
+        rates = tuple((broker, DIRECTORY_RATE) for broker in sorted({change.broker for change in changes}))
+        before = self._cluster.throttles({broker for broker, _ in rates}, ())
+        notes = [
+            self._rate_note(key, before) for key in rates if key[0] not in before.unread and self._is_new(key, before)
+        ]
+        if notes:
+            self._note(Event.THROTTLING, notes, [])
+        return self._cover_rates(rates, before, notes)
+
+    def _cover_rates(self, rates: Iterable[RateKey], before: Throttles, notes: Sequence[RateNote]) -> dict[int, str]:
+        """Sets the rates that are noted; returns the brokers that have none now, each with why."""
+        failed = {**before.unread, **self._set_rates(notes)}
+        self._set |= {key for key in rates if key[0] not in failed and key in self.owed.rates}
+        return failed
 
     def _is_new(self, key: RateKey, before: Throttles) -> bool:
         known, own = self.owed.rates.get(key), before.own_rate(*key)
@@ -142,12 +176,19 @@ class Throttling:
         lists = self._cluster.throttles((), {topic for topic, _ in wanted}).lists
         return [key[0] for key, some in wanted.items() if not some <= parse_throttle_list(lists.get(key)).replicas]
 
-    def change_rate(self, rate: int, in_flight: Sequence[ReplicaChange], message: str = "") -> None:
+    def change_rate(
+        self,
+        rate: int,
+        in_flight: Sequence[ReplicaChange],
+        within: Sequence[ChangedDirectory] = (),
+        message: str = "",
+    ) -> None:
         """Sets another rate wherever this run has set one; what somebody else has changed meanwhile is left.
 
         Args:
             rate: Bytes a second for each broker.
             in_flight: Moves in flight, which get a throttle where the run had none.
+            within: Changes of log directories in flight, which get one, too.
             message: Message of the journal's line, which is written even if no rate changes.
 
         Raises:
@@ -165,6 +206,7 @@ class Throttling:
         for broker, why in sorted(failed.items()):
             self._tell(f"broker {broker} keeps its rate: {why}")
         self.cover(in_flight)
+        self.cover_directories(within)
 
     def vanished(self) -> str:
         """Says which of the rates that were set is not there any more; empty if none."""

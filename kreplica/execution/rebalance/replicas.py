@@ -16,10 +16,12 @@ from kreplica.execution.moves.plan import LeftOut, PlanRequest, ReplicaPlan, pla
 from kreplica.execution.moves.plan_file import write_replica_plan
 from kreplica.execution.moves.reassignment_json import NamedReassignments, write_reassignment_json
 from kreplica.execution.rebalance.downtime import with_dead_brokers
+from kreplica.execution.rebalance.named_replicas import named_certificate, refused_directories
 from kreplica.model.rows import Int32, Meaning, of_partition
 from kreplica.model.snapshot import utc_now
 from kreplica.model.words import counted, listed
 from kreplica.monitoring.clusters import Reading, read_clusters
+from kreplica.planner.reassignment.changed_directory import ChangedDirectory
 from kreplica.planner.reassignment.intermediate_states import DEFAULT_MARGIN
 from kreplica.planner.reassignment.steps import DEFAULT_LIMITS, MoveLimits
 from kreplica.sources import Facet
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from kreplica.model.snapshot import ClusterSnapshot
     from kreplica.planner.reassignment.effects import Effects
     from kreplica.planner.reassignment.feasibility import Obstacle
-    from kreplica.planner.reassignment.planning import ChangedDirectory, GoalBound, PlanningLimits
+    from kreplica.planner.reassignment.planning import GoalBound, PlanningLimits
     from kreplica.planner.reassignment.request import Request
 
 FACETS = Facet.TOPIC_CONFIGS | Facet.LOG_DIRS
@@ -233,15 +235,7 @@ def rebalance_replicas(
         request, remarks = with_dead_brokers(wanted, snapshot, since)
         found = _from_reasons(reading, request, options, limits, throttle)
         found = replace(found, remarks=(*remarks, *found.remarks))
-    if files.plan is not None and found.changed_directories:
-        found = replace(found, left_out=[*found.left_out, *map(_not_in_a_plan, found.changed_directories)])
     return replace(found, paths=_written(found, files))
-
-
-def _not_in_a_plan(one: ChangedDirectory) -> LeftOut:
-    """Names a replica whose move a plan for ``rebalance apply`` cannot hold."""
-    reason = "a plan has no moves between directories of one broker; --reassignment-json has them, for Kafka's tool"
-    return LeftOut(one.topic, one.partition, reason)
 
 
 def _facets_for(wanted: Request | NamedReassignments) -> Facet:
@@ -251,7 +245,9 @@ def _facets_for(wanted: Request | NamedReassignments) -> Facet:
 
 
 def _from_file(reading: Reading, wanted: NamedReassignments, limits: MoveLimits, margin: int) -> PlannedReplicas:
-    """A plan of replicas that a file names; unknown brokers are refused, unknown partitions left out."""
+    """A plan of replicas that a file names; unknown brokers are refused, what cannot be done is left out."""
+    from kreplica.planner.reassignment.certificate import certificate_object
+
     snapshot = reading.snapshots[0]
     known = set(snapshot.brokers["broker"].to_list())
     unknown = sorted({broker for replicas in wanted.replicas.values() for broker in replicas if broker not in known})
@@ -265,18 +261,20 @@ def _from_file(reading: Reading, wanted: NamedReassignments, limits: MoveLimits,
         for broker, name in zip(wanted.replicas[key], names, strict=True)
         if name is not None
     }
-    plan, left_out = _plan(snapshot, PlanRequest(wanted.replicas, directories, limits, margin=margin))
-    kept = {(one.topic, one.partition) for one in left_out}
-    within = [one for one in _changed_directories(snapshot, directories) if one.key not in kept]
-    return PlannedReplicas(reading, plan, left_out, wanted.replicas, changed_directories=within)
+    refused = refused_directories(snapshot, directories)
+    targets = {key: replicas for key, replicas in wanted.replicas.items() if key not in refused}
+    within = [one for one in _changed_directories(snapshot, directories) if one.key not in refused]
+    request = PlanRequest(targets, directories, limits, margin=margin, changed_directories=within)
+    plan, unfit = _plan(snapshot, request)
+    plan = replace(plan, certificate=certificate_object(named_certificate(plan.changes, plan.changed_directories)))
+    left_out = [*(LeftOut(*key, reason) for key, reason in refused.items()), *unfit]
+    return PlannedReplicas(reading, plan, left_out, wanted.replicas, changed_directories=plan.changed_directories)
 
 
 def _changed_directories(
     snapshot: ClusterSnapshot, directories: Mapping[tuple[tuple[str, int], int], str]
 ) -> Iterator[ChangedDirectory]:
     """Replicas for which a file names another directory of the broker that holds them."""
-    from kreplica.planner.reassignment.planning import ChangedDirectory
-
     for row in snapshot.replicas.rows():
         topic, partition, broker = str(row["topic"]), int(str(row["partition"])), int(str(row["broker"]))
         wanted = directories.get(((topic, partition), broker))
@@ -294,14 +292,21 @@ def _from_reasons(
     snapshot = reading.snapshots[0]
     options = options or NO_LIMITS
     planned = plan_reassignment(snapshot, wanted, options)
-    request = PlanRequest(planned.targets, planned.directories, limits, margin=options.margin)
+    within = planned.changed_directories
+    request = PlanRequest(
+        planned.targets, planned.directories, limits, margin=options.margin, changed_directories=within
+    )
     plan, left_out = _plan(snapshot, request)
-    unsafe = [(one.topic, one.partition) for one in left_out]
-    plan = replace(plan, certificate=certificate_object(planned.certificate(unsafe)), drained=_drained(wanted))
+    kept = {change.key for change in plan.changes}
+    unsafe = [key for key in planned.targets if key not in kept]
+    plan = replace(
+        plan,
+        certificate=certificate_object(planned.certificate(unsafe, plan.changed_directories)),
+        drained=_drained(wanted),
+    )
     stuck = [LeftOut(*key, "no broker can take their replicas by these rules") for key in planned.stuck]
     capped = [LeftOut(*key, reason) for key, reason in planned.capped.items()]
     problem = planned.problem
-    kept = set(unsafe)
     made = without(problem, planned.assignment, unsafe)
     return PlannedReplicas(
         reading,
@@ -310,10 +315,10 @@ def _from_reasons(
         planned.targets,
         remarks=(*problem.remarks, *map(_remark, planned.obstacles)),
         bounds=planned.bounds,
-        effects=effects_of(problem, made.replicas, throttle),
+        effects=effects_of(problem, made.replicas, throttle, plan.changed_directories),
         leaderless=_keys(snapshot, problem.leaderless),
         reassigning=_keys(snapshot, problem.reassigning),
-        changed_directories=[one for one in planned.changed_directories if one.key not in kept],
+        changed_directories=plan.changed_directories,
     )
 
 

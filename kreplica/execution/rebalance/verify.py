@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Struct
 
 from kreplica.errors import ExitCode, InputError, UsageError
+from kreplica.execution.moves.plan import require_own_snapshot
 from kreplica.execution.moves.plan_file import read_replica_plan
 from kreplica.execution.rebalance.replicas import FACETS
 from kreplica.model.rows import Meaning
@@ -82,13 +83,11 @@ def rebalance_verify(handle: ClusterHandle, path: Path) -> VerifiedPlan:
     reading = read_clusters((handle,), FACETS)
     targets = {change.key: change.to_replicas for change in plan.changes}
     snapshot = reading.snapshots[0]
-    if snapshot.cluster_id != plan.cluster_id:
-        here = snapshot.cluster_id or "a source that does not tell its id"
-        raise UsageError(
-            "the plan belongs to another cluster", f"made for {plan.cluster_id}, this is {here}", "name that cluster"
-        )
+    require_own_snapshot(plan, snapshot)
     _require_not_begun(snapshot, plan)
-    return VerifiedPlan(reading, plan, certificate, tuple(verify(snapshot, targets, certificate)))
+    changed = {(one.key, one.broker): (one.source, one.destination) for one in plan.changed_directories}
+    chosen = {(change.key, broker): path for change in plan.changes for broker, path in change.directories}
+    return VerifiedPlan(reading, plan, certificate, tuple(verify(snapshot, targets, certificate, changed, chosen)))
 
 
 def _require_not_begun(snapshot: ClusterSnapshot, plan: ReplicaPlan) -> None:
@@ -98,9 +97,14 @@ def _require_not_begun(snapshot: ClusterSnapshot, plan: ReplicaPlan) -> None:
     for change in plan.changes:
         row = snapshot.find_row(*change.key)
         made += row is not None and tuple(replicas[row] or ()) == change.to_replicas
+    if plan.changed_directories:
+        goals = {(*one.replica, one.destination) for one in plan.changed_directories}
+        names = ("topic", "partition", "broker", "log_dir", "future")
+        rows = zip(*(snapshot.replicas[name].to_list() for name in names), strict=True)
+        made += sum(tuple(one[:4]) in goals and not one[4] for one in rows)
     if made:
         raise UsageError(
-            f"{made} of {len(plan.changes)} changes of the plan are made already",
+            f"{made} of {len(plan.changes) + len(plan.changed_directories)} changes of the plan are made already",
             "it was proven for the cluster as it was before",
             "name a snapshot of then: --dump PATH",
         )
@@ -112,8 +116,8 @@ def _certificate(plan: ReplicaPlan, path: Path) -> Certificate:
     from kreplica.planner.reassignment.certificate import Certificate
 
     if plan.certificate is None:
-        reason = "it carries no certificate: its replicas were named by a file, or an older kreplica made it"
-        raise InputError(str(path), "", reason, "plans made for a reason are proven: kreplica rebalance replicas")
+        reason = "it carries no certificate: an older kreplica made it"
+        raise InputError(str(path), "", reason, "make it again: kreplica rebalance replicas")
     try:
         found = msgspec.convert(plan.certificate, Certificate, strict=False, str_keys=True)
     except msgspec.ValidationError as error:

@@ -20,7 +20,8 @@ from kreplica.execution.journal import Operation
 from kreplica.execution.moves.journal import Entry
 from kreplica.execution.moves.preferred_leaders import Electing, elect_preferred_leaders
 from kreplica.execution.moves.progress import MoveState, replay_moves
-from kreplica.execution.moves.runner import MoveOptions, MoveSession, run_moves
+from kreplica.execution.moves.runner import run_moves
+from kreplica.execution.moves.session import MoveOptions, MoveSession
 from kreplica.execution.plan import PartitionKey
 from kreplica.execution.rehearsal.played_cluster import PlayedClock, PlayedCluster, TimeOverError
 from kreplica.execution.rehearsal.stage import BEGIN, Stage

@@ -24,6 +24,7 @@ from kreplica.model.schema import BROKERS, PARTITIONS
 from kreplica.model.settings import ELR_FEATURE, MIN_ISR, UNCLEAN
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.model.table import Table
+from kreplica.sources.kafka.reassignments import Move
 from kreplica.sources.kafka.throttles import Throttles
 
 if TYPE_CHECKING:
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from kreplica.execution.plan import LeaderChange, PartitionKey
     from kreplica.execution.rehearsal.stage import Stage
     from kreplica.sources.kafka.log_dirs import BrokerLogs
-    from kreplica.sources.kafka.reassignments import Move
 
 LOOKS, LOOK_SECONDS = 20, 0.5
 """Looks for elected leaders, as the executor takes on a real cluster, and the time between two of them."""
@@ -101,6 +101,14 @@ class PlayedCluster:
         if self._seen is None or self._seen[0] != known:
             self._seen = known, self._snapshot_of(*known)
         return self._seen[1]
+
+    def ongoing(self, partitions: Collection[PartitionKey]) -> Mapping[PartitionKey, Move]:
+        """Moves of these partitions."""
+        snapshot = self.snapshot()
+        rows = {key: row for key in partitions if (row := snapshot.find_row(*key)) is not None}
+        lists = [snapshot.lists(name) for name in ("replicas", "adding", "removing")]
+        found = {key: Move(*(one[row] or [] for one in lists)) for key, row in rows.items()}
+        return {key: move for key, move in found.items() if move.adding or move.removing}
 
     @property
     def _kraft(self) -> bool:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from kreplica.engine.checkers.causal_slice import causal_slice
 from kreplica.engine.plan_text import step_words
 from kreplica.engine.settings import MICROSECONDS
+from kreplica.engine.setup import KAFKAS_OWN
 from kreplica.engine.trace import Event, Kind, sentence
 from kreplica.errors import ExitCode
 from kreplica.execution.moves.plan_file import read_replica_plan
@@ -264,7 +265,7 @@ def _story(events: Sequence[Event], partition: str) -> Iterator[Moment]:
     """Events of a partition and of brokers, after all of them have started."""
     for event in events:
         if event.time and _is_told(event, partition):
-            yield Moment(event.time / MICROSECONDS, sentence(event).replace(f"{APPLICATIONS}__", "__"))
+            yield Moment(event.time / MICROSECONDS, sentence(event).replace(f"{APPLICATIONS}{KAFKAS_OWN}", KAFKAS_OWN))
 
 
 def _is_told(event: Event, partition: str) -> bool:

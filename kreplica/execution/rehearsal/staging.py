@@ -6,15 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from kreplica.engine.setup import BrokerSetup, ProducerSetup, Setup, topic_of
+from kreplica.engine.setup import KAFKAS_OWN, BrokerSetup, ProducerSetup, Setup, topic_of
 from kreplica.errors import UsageError
+from kreplica.execution.moves.plan import require_own_snapshot
 from kreplica.execution.moves.safety import controller_of, judge, obstacle
 from kreplica.execution.moves.stage import Stage as ChangeStage
 from kreplica.execution.moves.stage import check_change
 from kreplica.execution.plan import partition_facts
 from kreplica.execution.rehearsal.kinds import ChosenMove, MoveKind, choose, kinds_of
 from kreplica.execution.rehearsal.stage import Stage
-from kreplica.scenarios.own_cluster import KAFKAS_OWN, cluster_to_play
+from kreplica.model.words import counted
+from kreplica.scenarios.own_cluster import cluster_to_play
 
 if TYPE_CHECKING:
     from kreplica.engine.settings import Value
@@ -68,8 +70,11 @@ def stage_of(
     Raises:
         UsageError: The plan was made for another cluster, nothing of it can begin, or Kafka's version has to be named.
     """
-    _require_its_cluster(snapshot, plan)
+    require_own_snapshot(plan, snapshot)
     facts = plan.facts
+    if not plan.changes and plan.changed_directories:
+        why = "it only changes log directories, of which a broker has one here"
+        raise UsageError("the plan has nothing to rehearse", why, "look at it by kreplica rebalance apply")
     reasons = {change.key: _why_not(snapshot, facts[change.key], change) for change in plan.changes}
     able = [change for change in plan.changes if not reasons[change.key]]
     reasons |= judge(snapshot, able, controller_of(snapshot), plan.margin)
@@ -82,17 +87,9 @@ def stage_of(
     own = cluster_to_play(snapshot, [snapshot.partition(*one.change.key) for one in chosen], kafka_version)
     played = _part_of(snapshot, plan, [one.change for one in chosen])
     setup, names = _renamed(_with_brokers(own.scenario.setup, snapshot, played.brokers))
-    remarks = (*own.remarks, *_left_out(reasons), *_not_chosen(len(chosen), len(able)))
+    remarks = (*own.remarks, *_left_out(reasons), *_not_chosen(len(chosen), len(able)), *_within_brokers(plan))
     stage = Stage(setup.with_settings(settings), own.version, played, names)
     return Staged(stage, chosen, kinds, remarks, own.unknown)
-
-
-def _require_its_cluster(snapshot: ClusterSnapshot, plan: ReplicaPlan) -> None:
-    if snapshot.cluster_id != plan.cluster_id:
-        here = snapshot.cluster_id or "a source that does not tell its id"
-        raise UsageError(
-            "the plan belongs to another cluster", f"made for {plan.cluster_id}, this is {here}", "name that cluster"
-        )
 
 
 def _why_not(snapshot: ClusterSnapshot, facts: PartitionFacts, change: ReplicaChange) -> str:
@@ -114,6 +111,7 @@ def _part_of(snapshot: ClusterSnapshot, plan: ReplicaPlan, changes: Sequence[Rep
         made_from=tuple(replace(one, topic_id=None) for one in facts),
         inverse=tuple(change.inverse() for change in reversed(changes)),
         certificate=None,
+        changed_directories=(),
     )
 
 
@@ -153,6 +151,14 @@ def _left_out(reasons: Mapping[PartitionKey, str]) -> list[str]:
         f"{some[0]}{f' and {len(some) - 1} more are' if len(some) > 1 else ' is'} not played: {reason}"
         for reason, some in counts.items()
     ]
+
+
+def _within_brokers(plan: ReplicaPlan) -> list[str]:
+    number = len(plan.changed_directories)
+    verb = "is" if number == 1 else "are"
+    return (
+        [f"{counted(number, 'change')} of log directories {verb} not played: a broker has one here"] if number else []
+    )
 
 
 def _not_chosen(chosen: int, able: int) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from kreplica.model.columns import Integers, Mask
+from kreplica.model.columns import Indices, Integers, Mask
 from kreplica.planner.reassignment.problem import NOBODY, Matrix
 
 
@@ -117,6 +117,21 @@ class Board:
             found &= self.counts < self.most
         if self.room is not None:
             found &= self.room.fits(int(self.layout.sizes[row]))
+        return found
+
+    def may_receive(self, rows: Indices, columns: Indices, broker: int) -> Mask:
+        """Replicas that one broker may receive, as far as brokers and racks decide it.
+
+        Args:
+            rows: Their partitions.
+            columns: Their places.
+            broker: The broker.
+        """
+        holders = self.replicas[rows]
+        racks = np.where(holders == NOBODY, -1, self.layout.racks[holders])
+        own, other = racks[np.arange(len(rows)), columns], int(self.layout.racks[broker])
+        fits: Mask = (racks == other).sum(axis=1) < (racks == own[:, None]).sum(axis=1)
+        found: Mask = (fits | (own == other)) & ~(holders == broker).any(axis=1) & self.layout.receivers[broker]
         return found
 
     def move(self, row: int, column: int, broker: int) -> None:

@@ -17,6 +17,9 @@ range it is the covering bound: what is above has to leave.
     shares    moves of a balance of topics                 replicas above and below the share of each topic
     levels    the balance of leaders, and its changes      a level and a price of each broker (``leaders.py``)
 
+What has to leave a log directory that is relieved is bounded by covers: no set of its replicas that is large enough is
+smaller than the bound. Nobody needs anything but their sizes to check that.
+
 Bounds hold for plans within the ranges that this one keeps. Where it misses what was wanted, ranges are as wide as it
 needs, and ``missed`` names what was wanted.
 """
@@ -153,6 +156,37 @@ class LeaderProof:
 
 
 @dataclass(frozen=True, slots=True)
+class DirectoryRelief:
+    """Relief of one log directory, whose replicas go to other directories of the broker, or to other brokers.
+
+    Args:
+        broker: Id of the broker.
+        path: The directory.
+        target: Bytes that were to stay in use on its volume at most.
+        used: Bytes that are in use there once all is made, by the plan.
+        value: Bytes of the replicas that leave it.
+        lower_bound: Bytes that have to leave it in every plan that reaches the target.
+    """
+
+    broker: int
+    path: str
+    target: int
+    used: int
+    value: int
+    lower_bound: int
+
+    @property
+    def short(self) -> int:
+        """Bytes by which it is still too full."""
+        return max(0, self.used - self.target)
+
+    @property
+    def gap(self) -> int:
+        """Difference of value and bound; 0 where no plan that reaches the target moves less."""
+        return max(0, self.value - self.lower_bound)
+
+
+@dataclass(frozen=True, slots=True)
 class Missed:
     """A broker that the plan leaves outside the range that was wanted.
 
@@ -194,6 +228,8 @@ class Certificate:
         leaders: Proof of the balance of leaders, None where it is no aim.
         rest: Topic, partition and replicas of changes that are left out of the plan; with them it meets the conditions.
         missed: Brokers that are left outside the ranges that were wanted.
+        named: True if a file named the replicas: any live broker may have them, in any racks, and nobody said what for.
+        reliefs: Log directories that are relieved.
     """
 
     topics: tuple[str, ...]
@@ -213,16 +249,20 @@ class Certificate:
     leaders: LeaderProof | None = None
     rest: tuple[tuple[str, int, tuple[int, ...]], ...] = ()
     missed: tuple[Missed, ...] = ()
+    named: bool = False
+    reliefs: tuple[DirectoryRelief, ...] = ()
 
     @property
     def falls_short(self) -> bool:
-        """True if some range or share is not that which was wanted."""
-        return bool(self.missed) or (self.shares is not None and self.shares.beyond > 0)
+        """True if some range, share or relief is not that which was wanted."""
+        short = any(one.short for one in self.reliefs)
+        return short or bool(self.missed) or (self.shares is not None and self.shares.beyond > 0)
 
     @property
     def optimal(self) -> bool:
-        """True if no bound leaves a gap, and every range and share is that which was wanted."""
-        return not self.falls_short and all(bound.closed for bound in self.bounds)
+        """True if something was wanted, no bound leaves a gap, and all of it is that which was wanted."""
+        proven = all(bound.closed for bound in self.bounds) and not any(one.gap for one in self.reliefs)
+        return proven and not self.named and not self.falls_short
 
 
 def certificate_object(certificate: Certificate) -> dict[str, Any]:
@@ -230,4 +270,6 @@ def certificate_object(certificate: Certificate) -> dict[str, Any]:
     found: dict[str, Any] = msgspec.to_builtins(certificate, str_keys=True)
     for bound, object_ in zip(certificate.bounds, found["bounds"], strict=True):
         object_["gap"] = bound.gap
+    for relief, object_ in zip(certificate.reliefs, found["reliefs"], strict=True):
+        object_["gap"] = relief.gap
     return {"optimal": certificate.optimal, **found}

@@ -29,6 +29,7 @@ from kreplica.planner.reassignment.constraints import Constraints
 from kreplica.planner.reassignment.leaders import LeaderPlan, leader_bounds
 from kreplica.planner.reassignment.load_prices import ANY, priced_bound
 from kreplica.planner.reassignment.problem import NOBODY, Assignment, Matrix, Problem, bytes_moved, held, moves
+from kreplica.planner.reassignment.relief_proof import DirectoryAim
 from kreplica.planner.reassignment.topic_shares import share_bound
 
 
@@ -66,6 +67,7 @@ class Aims:
         self.loads: dict[Load, LoadAim] = {}
         self.groups: Integers | None = None
         self.leaders: tuple[LeaderPlan, Mask] | None = None
+        self.reliefs: list[DirectoryAim] = []
 
     def level(self, aim: LoadAim) -> None:
         """A load of brokers is to be in a range."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -12,6 +13,7 @@ from kreplica.model.columns import Integers, Mask
 from kreplica.model.rows import Int32, Meaning
 from kreplica.model.schema import BROKERS
 from kreplica.planner.reassignment.board import loads_of
+from kreplica.planner.reassignment.changed_directory import ChangedDirectory
 from kreplica.planner.reassignment.problem import NOBODY, Matrix, Problem, held
 
 
@@ -78,19 +80,24 @@ class Effects:
     all_partitions: int
 
 
-def effects_of(problem: Problem, target: Matrix, throttle: int | None = None) -> Effects:
+def effects_of(
+    problem: Problem, target: Matrix, throttle: int | None = None, within: Iterable[ChangedDirectory] = ()
+) -> Effects:
     """Effects on brokers and racks of the partitions that may be planned.
 
     Copies are read from the partition's leader; where none is known, from the preferred leader. A throttle limits what
-    a broker sends, and apart from that what it receives (KIP-73).
+    a broker sends, apart from that what it receives (KIP-73), and apart from both what it copies between its own log
+    directories (KIP-113).
 
     Args:
         problem: The assignment as it is.
         target: The assignment that is wanted.
         throttle: Bytes a second of each broker; None for no limit.
+        within: Replicas that change their log directory and not their broker.
     """
     columns = _columns(problem, target)
-    busiest = np.maximum(columns["bytes_in"], columns["bytes_out"])
+    inside = _bytes_within(problem, within)
+    busiest = np.maximum.reduce([columns["bytes_in"], columns["bytes_out"], inside])
     seconds: list[float | None] = [most / throttle if throttle else None for most in busiest.tolist()]
     racks = [problem.rack_names[rack] or None for rack in problem.racks.tolist()]
     rows = zip(problem.brokers.tolist(), racks, *(column.tolist() for column in columns.values()), seconds, strict=True)
@@ -106,6 +113,14 @@ def effects_of(problem: Problem, target: Matrix, throttle: int | None = None) ->
         partitions=len(problem),
         all_partitions=len(problem.snapshot.partitions),
     )
+
+
+def _bytes_within(problem: Problem, within: Iterable[ChangedDirectory]) -> Integers:
+    """Bytes that each broker copies between its log directories."""
+    found: Integers = np.zeros(len(problem.brokers), np.int64)
+    for one in within:
+        found[np.searchsorted(problem.brokers, one.broker)] += one.size
+    return found
 
 
 def _slowest(seconds: list[float | None]) -> float | None:

@@ -1,6 +1,7 @@
 """Greedy planner: drops what has to go, frees the smallest of what brokers hold too much of, and fills those with room.
 
-Each step works on all partitions at once. Where every partition has one replica in each rack the result has the fewest
+Each step works on all partitions at once; brokers that they leave outside their ranges are brought there one replica
+at a time (``handing_on.py``). Where every partition has one replica in each rack the result has the fewest
 moves, and of those the fewest bytes; elsewhere it is a good start, and the exact planner or a bound says how good.
 """
 
@@ -10,7 +11,8 @@ import numpy as np
 
 from kreplica.model.columns import Indices, Integers, Mask
 from kreplica.planner.reassignment.constraints import UNLIMITED, Constraints, Counts, per_rack
-from kreplica.planner.reassignment.placement import Choice, place, quotas
+from kreplica.planner.reassignment.handing_on import within_ranges
+from kreplica.planner.reassignment.placement import Choice, in_old_places, place, quotas
 from kreplica.planner.reassignment.problem import NOBODY, Assignment, Matrix, Problem
 
 _SLICES = 16
@@ -27,7 +29,8 @@ def plan_greedily(problem: Problem, constraints: Constraints) -> Assignment:
         kept, wanted = _within_racks(problem, constraints, kept, wanted)
     choice = Choice(kept, wanted)
     assignment, failed = place(problem, choice, quotas(problem, constraints, choice, rng), rng)
-    return _completed(problem, constraints, assignment, failed)
+    found = _completed(problem, constraints, assignment, failed)
+    return within_ranges(problem, constraints, found) if constraints.sharing.any() else found
 
 
 def _loads(problem: Problem, kept: Mask) -> Integers:
@@ -222,4 +225,4 @@ def _completed(problem: Problem, constraints: Constraints, assignment: Assignmen
             assert open_[rank[0]], "the racks have room for it"
             found[row, len(placed)] = rank[0]
             loads[rank[0]] += 1
-    return Assignment(found)
+    return in_old_places(problem, found)

@@ -233,9 +233,14 @@ class _Trading:
         wanted = min(max(int(load[heavy] - high[heavy]), int(low[light] - load[light])), most)
         if wanted <= 0:
             return False
-        given, got = self._entries(heavy), self._entries(light)
+        given = self._entries(heavy)[:_HEAVIEST]
+        given = given[self.board.may_receive(given[:, 0], given[:, 1], light)]
+        if not len(given):
+            return False
+        got = self._entries(light)
+        got = got[self.board.may_receive(got[:, 0], got[:, 1], heavy)]
         weights = self.own.weights
-        for row, column in given[:_HEAVIEST].tolist():
+        for row, column in given.tolist():
             among = got if self.kinds is None else got[self.kinds[got[:, 0]] == self.kinds[row]]
             difference = weights[row] - weights[among[:, 0]]
             fitting = np.flatnonzero((difference > 0) & (difference <= most) & (among[:, 0] != row))

@@ -8,7 +8,7 @@ import numpy as np
 
 from kreplica.model.columns import Indices, Integers, Mask
 from kreplica.planner.reassignment.constraints import Constraints, Counts
-from kreplica.planner.reassignment.problem import NOBODY, Assignment, Matrix, Problem
+from kreplica.planner.reassignment.problem import NOBODY, Assignment, Matrix, Problem, held
 
 _ROUNDS = 30
 """Rounds of swaps at random before those that are left are looked at one by one."""
@@ -113,6 +113,12 @@ def assembled(problem: Problem, kept: Mask, fresh: Matrix) -> Assignment:
     found = np.where(kept, problem.replicas, np.take_along_axis(fresh, free, axis=1))
     order = np.argsort(found == NOBODY, axis=1, kind="stable")
     return Assignment(np.take_along_axis(found, order, axis=1).astype(np.int32))
+
+
+def in_old_places(problem: Problem, target: Matrix) -> Assignment:
+    """The target: replicas that stay in the order that they have, new ones in the places of those that leave."""
+    fresh = np.where(held(target, problem.replicas), NOBODY, target)
+    return assembled(problem, held(problem.replicas, target), fresh)
 
 
 def _slots(brokers: Indices, quota: Integers, rng: np.random.Generator) -> Matrix:

@@ -6,7 +6,7 @@ limits of the request, and room on the disks; leaders last, since their order co
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,6 +19,7 @@ from kreplica.planner.reassignment.board import Layout, closed_groups
 from kreplica.planner.reassignment.certificate import Certificate, Load
 from kreplica.planner.reassignment.certification import Aims, LoadAim
 from kreplica.planner.reassignment.certified import plan
+from kreplica.planner.reassignment.changed_directory import ChangedDirectory
 from kreplica.planner.reassignment.constraints import Constraints, make_constraints
 from kreplica.planner.reassignment.feasibility import Obstacle, ObstacleKind, obstacles
 from kreplica.planner.reassignment.goals.catalogue import vetoes
@@ -48,6 +49,7 @@ from kreplica.planner.reassignment.problem import (
     targets,
 )
 from kreplica.planner.reassignment.relief import DirectoryMove, relieve
+from kreplica.planner.reassignment.relief_proof import DirectoryAim, directory_reliefs
 from kreplica.planner.reassignment.request import Measure, Reason, ReasonKind, Request
 from kreplica.planner.reassignment.topic_shares import balance_topics
 
@@ -98,30 +100,6 @@ class PlanningLimits:
 
 
 @dataclass(frozen=True, slots=True)
-class ChangedDirectory:
-    """A replica that stays on its broker and changes its log directory.
-
-    Args:
-        topic, partition, broker: The replica.
-        source: The directory that it leaves.
-        destination: The directory that it goes to.
-        size: Its bytes.
-    """
-
-    topic: str
-    partition: int
-    broker: int
-    source: str
-    destination: str
-    size: int
-
-    @property
-    def key(self) -> PartitionKey:
-        """Topic and partition."""
-        return self.topic, self.partition
-
-
-@dataclass(frozen=True, slots=True)
 class PlannedReassignment:
     """Replicas that partitions shall have.
 
@@ -154,13 +132,22 @@ class PlannedReassignment:
         """Replicas of each partition that changes."""
         return targets(self.problem, self.assignment)
 
-    def certificate(self, left_out: Collection[PartitionKey] = ()) -> Certificate:
+    def certificate(
+        self, left_out: Collection[PartitionKey] = (), within: Sequence[ChangedDirectory] | None = None
+    ) -> Certificate:
         """Proof of how good the plan is.
 
         Args:
             left_out: Partitions that are left as they are although the plan would change them.
+            within: Changes of log directories that the plan has; None for all of them.
         """
-        return self.aims.certificate(self.whole, without(self.problem, self.assignment, left_out))
+        made = without(self.problem, self.assignment, left_out)
+        found = self.aims.certificate(self.whole, made)
+        if not self.aims.reliefs:
+            return found
+        changed = self.changed_directories if within is None else within
+        chosen = {place: path for place, path in self.directories.items() if place[0] not in left_out}
+        return replace(found, reliefs=directory_reliefs(self.problem, self.aims.reliefs, made, changed, chosen))
 
 
 NO_LIMITS = PlanningLimits()
@@ -273,12 +260,16 @@ class _Planning:
     def _movable(self) -> Mask:
         """Replicas that may leave: not those of dead and excluded brokers, nor the only one in sync."""
         problem, replicas = self.problem, self.replicas
-        there: Mask = replicas != NOBODY
-        free = problem.alive & ~problem.excluded
         in_sync = held(replicas, np.where(problem.in_sync, problem.replicas, NOBODY))
         alone = in_sync & (in_sync.sum(axis=1) == 1)[:, None]
-        movable: Mask = there & free[np.maximum(replicas, 0)] & ~alone
+        movable: Mask = self._free() & ~alone
         return movable
+
+    def _free(self) -> Mask:
+        """Replicas of brokers that are neither dead nor excluded."""
+        free = self.problem.alive & ~self.problem.excluded
+        there: Mask = (self.replicas != NOBODY) & free[np.maximum(self.replicas, 0)]
+        return there
 
     def _sharing(self) -> Mask:
         problem = self.problem
@@ -353,15 +344,20 @@ class _Planning:
                     "the capacity of its disks is not known",
                     "read a live cluster of Kafka 3.3 or newer, or a snapshot of one",
                 )
-            found = relieve(self._layout(), directories, room, broker, reason.to_used, path=reason.directory)
+            layout = self._layout()
+            stay = self._free()
+            found = relieve(layout, directories, room, broker, reason.to_used, path=reason.directory, within=stay)
             # A replica that only changes its directory stays on the broker: nothing has to leave that.
             self.aims.relieve(broker, 0 if reason.directory else found.bound)
+            if reason.directory:
+                self.aims.reliefs.append(DirectoryAim(broker, reason.directory, reason.to_used))
             short = "not all of it can leave" if found.left else ""
             taken = int(self._go_on(found.replicas) @ self.problem.sizes)
             taken += sum(int(self.problem.sizes[move.row]) for move in found.directory_moves)
             self.directory_moves += found.directory_moves
             goal = f"relieve {self.problem.brokers[broker]}" + f":{reason.directory}" * bool(reason.directory)
-            self.bounds.append(GoalBound(goal, "bytes", taken, found.bound, short))
+            bound = found.least if reason.directory else found.bound
+            self.bounds.append(GoalBound(goal, "bytes", taken, bound, short))
 
     def _within_brokers(
         self, assignment: Assignment, directories: LogDirectories, capped: Mapping[PartitionKey, str]

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from kreplica.errors import UsageError
-from kreplica.model.columns import Indices
+from kreplica.model.columns import Indices, Mask
 from kreplica.planner.reassignment.board import Board, Layout
+from kreplica.planner.reassignment.covers import least_cover
 from kreplica.planner.reassignment.loads import closest_cover
 from kreplica.planner.reassignment.log_directories import DirectoryRoom, LogDirectories
 from kreplica.planner.reassignment.problem import Matrix
@@ -44,6 +45,7 @@ class Relief:
         directory_moves: Replicas that only change their directory.
         moved: Bytes that are copied.
         bound: Bytes that have to leave.
+        least: Bytes that no set of replicas goes below which holds these.
         left: Bytes by which the volume is still too full: what cannot be moved.
     """
 
@@ -52,6 +54,7 @@ class Relief:
     moved: int
     bound: int
     left: int
+    least: int = 0
 
 
 def relieve(
@@ -62,6 +65,7 @@ def relieve(
     to_used: float,
     *,
     path: str | None = None,
+    within: Mask | None = None,
 ) -> Relief:
     """Brings what a broker, or one directory of it, uses down to a share of its capacity.
 
@@ -72,6 +76,8 @@ def relieve(
         broker: Position of the broker.
         to_used: Share of the capacity that may be in use afterwards.
         path: The directory; None for all of the broker together.
+        within: Replicas that may change their directory, also where they may not leave the broker, as the last one in
+            sync; None for those that may leave.
 
     Raises:
         UsageError: The broker has no such directory online, or its capacity is not known.
@@ -83,11 +89,12 @@ def relieve(
     total = int(directories.total[relieved].sum())
     used = int(directories.used[relieved].sum()) - _gone(layout, directories, relieved, broker)
     need = max(0, used - int(total * to_used))
-    work = _Work(layout, directories, room, broker, relieved)
+    work = _Work(layout, directories, room, broker, relieved, layout.movable if within is None else within)
+    least = max(need, work.least(need))
     left = need
     while left > 0 and work.take_out(left):
         left = need - work.moved
-    return Relief(work.board.replicas, tuple(work.directory_moves), work.moved, need, max(0, left))
+    return Relief(work.board.replicas, tuple(work.directory_moves), work.moved, need, max(0, left), least)
 
 
 def _gone(layout: Layout, directories: LogDirectories, relieved: list[int], broker: int) -> int:
@@ -101,17 +108,28 @@ class _Work:
     """Candidates, and where they went."""
 
     def __init__(
-        self, layout: Layout, directories: LogDirectories, room: DirectoryRoom, broker: int, relieved: list[int]
+        self,
+        layout: Layout,
+        directories: LogDirectories,
+        room: DirectoryRoom,
+        broker: int,
+        relieved: list[int],
+        within: Mask,
     ) -> None:
         self.layout, self.room, self.broker = layout, room, broker
         self.directories = directories
         self.board = Board(layout, room=room)
         self.neighbours = [one for one in directories.find(broker) if one not in relieved]
-        here = layout.movable & (layout.replicas == broker) & np.isin(directories.of_replica, relieved)
+        free = within | layout.movable if self.neighbours else layout.movable
+        here = free & (layout.replicas == broker) & np.isin(directories.of_replica, relieved)
         self.rows, self.columns = np.nonzero(here & (layout.sizes > 0)[:, None])
         self.open = np.ones(len(self.rows), dtype=np.bool_)
         self.directory_moves: list[DirectoryMove] = []
         self.moved = 0
+
+    def least(self, need: int) -> int:
+        """Bytes that no set of candidates goes below which holds what is needed."""
+        return least_cover(self.layout.sizes[self.rows], need).bound
 
     def take_out(self, need: int) -> bool:
         """Moves replicas that just cover the need; false if no candidate is left."""
@@ -125,7 +143,8 @@ class _Work:
 
     def _cheapest(self, places: Indices, need: int) -> Indices:
         sizes = self.layout.sizes[self.rows[places]]
-        chosen = closest_cover(sizes, need, len(places))
+        exact = least_cover(sizes, need).places
+        chosen = closest_cover(sizes, need, len(places)) if exact is None else exact
         return places[chosen] if len(chosen) else places
 
     def _move(self, row: int, column: int) -> None:
@@ -138,6 +157,6 @@ class _Work:
             self.moved += size
             return
         allowed = self.board.allowed(row, column)
-        if allowed.any():
+        if allowed.any() and self.layout.movable[row, column]:
             self.board.move(row, column, int(np.where(allowed, self.room.most, -1).argmax()))
             self.moved += size

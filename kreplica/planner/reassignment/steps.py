@@ -4,8 +4,9 @@
                                    │  a move begins as soon as its source, its destinations and their disks have room
                                    └  one that has to wait stands in line at what it waits for, first come first served
 
-Limits hold for each broker as the source of copies (the partition's leader sends them) and as their destination. A move
-that is above a limit by itself goes alone. Disks are counted at their worst: a copy takes its whole size when it
+Limits hold for each broker as the source of copies (the partition's leader sends them) and as their destination, and of
+replicas that stay on their broker for each log directory that they leave or go to. A move that is above a limit by
+itself goes alone. Disks are counted at their worst: a copy takes its whole size when it
 begins, and what a move removes is free only once it is gone.
 """
 
@@ -17,6 +18,9 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 PartitionKey: TypeAlias = tuple[str, int]
+MoveKey: TypeAlias = tuple[str, int] | tuple[str, int, int]
+"""Topic and partition; and the broker, of a replica that only changes its log directory."""
+
 Place: TypeAlias = tuple[int, str]
 """Broker and log directory; an empty path where the broker chooses the directory."""
 
@@ -32,14 +36,21 @@ class MoveLimits:
         bytes_per_broker: Most bytes that one broker sends, and most that it receives; None for any number.
         moves_per_broker: Most moves in which one broker takes part, as source or destination.
         moves: Most moves in the cluster.
+        bytes_per_directory: Most bytes of replicas on their way from or to one log directory of the same broker; None
+            for any number.
+        moves_per_directory: Most such replicas.
     """
 
     bytes_per_broker: int | None = 50 * GIB
     moves_per_broker: int = 10
     moves: int = 500
+    bytes_per_directory: int | None = 50 * GIB
+    moves_per_directory: int = 2
 
     def __post_init__(self) -> None:
-        if min(self.moves_per_broker, self.moves, 1 if self.bytes_per_broker is None else self.bytes_per_broker) < 1:
+        counts = (self.moves_per_broker, self.moves, self.moves_per_directory)
+        sizes = (one for one in (self.bytes_per_broker, self.bytes_per_directory) if one is not None)
+        if min(*counts, *sizes) < 1:
             raise ValueError("limits let nothing begin")
 
 
@@ -51,14 +62,15 @@ class QueuedMove:
     """One move as the window counts it.
 
     Args:
-        key: Topic and partition.
+        key: Topic and partition; of a replica that only changes its log directory also the broker.
         size: Bytes of one copy; 0 where it is not known.
-        source: Broker that sends the copies: the leader's; None where nobody leads, or nothing is copied.
+        source: Broker that sends the copies: the leader's; None where nobody leads, nothing is copied, or the copy
+            stays on its broker.
         places: Where each new copy goes.
         freed: Places whose copy is removed at the end.
     """
 
-    key: PartitionKey
+    key: MoveKey
     size: int
     source: int | None
     places: tuple[Place, ...]
@@ -72,9 +84,14 @@ class QueuedMove:
         source = () if self.source is None else (self.source,)
         return tuple(dict.fromkeys((*source, *(broker for broker, _ in self.places))))
 
+    @property
+    def directories(self) -> tuple[Place, ...]:
+        """Log directories between which a replica moves that stays on its broker."""
+        return (*self.freed, *self.places) if len(self.key) == 3 else ()
 
-Blocker: TypeAlias = tuple[Literal["new", "broker", "disk"], int, str]
-"""Things that moves wait for: a broker, or a disk by broker and directory; moves not looked at yet are new."""
+
+Blocker: TypeAlias = tuple[Literal["new", "broker", "directory", "disk"], int, str]
+"""Things that moves wait for: a broker, other moves of a log directory, or room there; those not looked at are new."""
 
 _NEW: Blocker = ("new", 0, "")
 
@@ -96,7 +113,9 @@ class MoveWindow:
         self._lines: dict[Blocker, list[tuple[int, QueuedMove]]] = {}
         self._roused: set[Blocker] = set()
         self._numbers = 0
-        self.in_flight: dict[PartitionKey, QueuedMove] = {}
+        self._of_directory: dict[Place, list[int]] = {}
+        """Bytes of each replica on its way from or to a directory of the same broker."""
+        self.in_flight: dict[MoveKey, QueuedMove] = {}
 
     def add(self, move: QueuedMove) -> None:
         """Lets a move wait behind those that wait already."""
@@ -108,6 +127,8 @@ class MoveWindow:
         """Counts a move that is in flight already, whatever the limits say."""
         assert move.key not in self.in_flight, "a partition moves once at a time"
         self.in_flight[move.key] = move
+        for place in move.directories:
+            self._of_directory.setdefault(place, []).append(move.size)
         for broker in move.brokers:
             self._moves[broker] = self._moves.get(broker, 0) + 1
         self._count_bytes(move, move.size)
@@ -115,17 +136,20 @@ class MoveWindow:
             if place in self._room:
                 self._room[place] -= move.size
 
-    def end(self, key: PartitionKey, *, made: bool = True) -> None:
+    def end(self, key: MoveKey, *, made: bool = True) -> None:
         """Takes a move out of those in flight; what it copied stays on the disks, what it removed is free.
 
         Args:
-            key: Its partition.
+            key: Its key.
             made: Whether it was made; otherwise its copies are gone.
         """
         move = self.in_flight.pop(key)
         for broker in move.brokers:
             self._moves[broker] -= 1
             self._roused.add(("broker", broker, ""))
+        for place in move.directories:
+            self._of_directory[place].remove(move.size)
+            self._roused.add(("directory", *place))
         self._count_bytes(move, -move.size)
         for place in move.freed if made else move.places:
             if place in self._room:
@@ -168,7 +192,7 @@ class MoveWindow:
         found = [(number, move) for line in self._lines.values() for number, move in line]
         return [(move, self._words(self._blocker(move))) for _, move in sorted(found, key=lambda one: one[0])]
 
-    def drop(self, keys: Iterable[PartitionKey]) -> None:
+    def drop(self, keys: Iterable[MoveKey]) -> None:
         """Takes moves out of those that wait."""
         gone = set(keys)
         for name, line in self._lines.items():
@@ -185,10 +209,18 @@ class MoveWindow:
         for broker in move.brokers:
             if self._moves.get(broker, 0) >= self._limits.moves_per_broker or self._is_full(broker, move):
                 return "broker", broker, ""
+        for place in move.directories:
+            if self._is_busy(place, move.size):
+                return ("directory", *place)
         for place in move.places:
             if self._room.get(place, move.size) < move.size:
                 return ("disk", *place)
         return None
+
+    def _is_busy(self, place: Place, size: int) -> bool:
+        on_the_way, most = self._of_directory.get(place, []), self._limits.bytes_per_directory
+        above = most is not None and bool(on_the_way) and sum(on_the_way) + size > most
+        return above or len(on_the_way) >= self._limits.moves_per_directory
 
     def _is_full(self, broker: int, move: QueuedMove) -> bool:
         most = self._limits.bytes_per_broker
@@ -212,6 +244,8 @@ class MoveWindow:
         kind, broker, path = blocker
         if kind == "broker":
             return f"other moves of broker {broker}"
+        if kind == "directory":
+            return f"other moves of log directory {path} of broker {broker}"
         return f"room on the disk of broker {broker}" + f" ({path})" * bool(path)
 
 
@@ -248,7 +282,7 @@ def schedule(
         window.add(move)
     order: list[QueuedMove] = []
     rounds: list[int] = []
-    ends: list[tuple[int, int, PartitionKey]] = []
+    ends: list[tuple[int, int, MoveKey]] = []
     now = ended = 0
     while True:
         for move in window.next_moves():

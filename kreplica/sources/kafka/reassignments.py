@@ -1,8 +1,9 @@
 """Ongoing reassignments, which only the controller knows (ListPartitionReassignments, KIP-455).
 
-Reassignments and replicas come in separate answers. Kafka names the replicas in both, so a reassignment that began or
-ended in between is noticed: the partitions concerned are read again, and if that does not help a gap says so
-(``torn-read``).
+Reassignments and replicas come in separate answers. Kafka names the replicas in both, so a reassignment that began in
+between, or goes on, is noticed: the partitions concerned are read again, and if that does not help a gap says so
+(``torn-read``). One that ended in between is not listed any more, and leaves the replicas of both its sides, with some
+out of sync: where few topics have such partitions, they are read again.
 """
 
 from __future__ import annotations
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
     from kreplica.sources.kafka.connection import BrokerConnection
 
 _ATTEMPTS = 3
+_FEW_TOPICS = 50
+"""Topics with replicas out of sync that are read again in case a reassignment has just ended; more have a cause that
+lasts."""
 _PAUSE_SECONDS = 0.2
 
 PartitionKey: TypeAlias = tuple[str, int]
@@ -108,6 +112,8 @@ def read_moves(connection: BrokerConnection, layout: Layout) -> tuple[Moves | No
         # Before Kafka 2.4 reassignments are known to ZooKeeper alone.
         return None, ()
     moves, error = _ask(connection)
+    if not error and 0 < len(behind := topics_behind(layout, moves)) <= _FEW_TOPICS:
+        _reread(connection, layout, behind)
     for _ in range(_ATTEMPTS):
         torn = torn_partitions(layout, moves)
         if error or not torn:
@@ -143,6 +149,12 @@ def _topics(partitions: Iterable[PartitionKey]) -> list[Any]:
         by_topic.setdefault(topic, []).append(partition)
     topic_class = ListPartitionReassignmentsRequest.ListPartitionReassignmentsTopics
     return [topic_class(name=name, partition_indexes=indexes) for name, indexes in by_topic.items()]
+
+
+def topics_behind(layout: Layout, moves: Moves) -> set[str]:
+    """Topics with a replica that is out of sync without being offline, in a partition that no listed move changes."""
+    rows = (row for row in layout.partitions if set(row.replicas) - {*row.isr, *(row.offline_replicas or ())})
+    return {row.topic for row in rows if (row.topic, row.partition) not in moves}
 
 
 def torn_partitions(layout: Layout, moves: Moves) -> list[PartitionKey]:

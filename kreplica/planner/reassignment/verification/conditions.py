@@ -44,6 +44,9 @@ class Part:
             np.where(self.stuck, kept, least),
             np.where(self.stuck, kept, np.maximum(most, self.forced)),
         )
+        if given.named:  # nobody said what for: any number of replicas, on any racks
+            self.fixed, self.factor = np.zeros_like(there), np.maximum((self.after >= 0).sum(axis=1), 1)
+            self.least, self.most = np.zeros_like(least), np.full_like(most, self.after.shape[1])
 
     def by_rack(self, matrix: Integers, entries: Mask) -> Integers:
         """Number of marked entries of each partition in each rack."""

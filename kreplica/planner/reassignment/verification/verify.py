@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from kreplica.model.cordons import cordoned_brokers
 from kreplica.model.snapshot import ClusterSnapshot
@@ -10,18 +10,37 @@ from kreplica.planner.reassignment.certificate import Bound, Certificate, Load, 
 from kreplica.planner.reassignment.verification.arrays import PlanArrays, Targets
 from kreplica.planner.reassignment.verification.bounds import by_shares, proven_by, value_of
 from kreplica.planner.reassignment.verification.conditions import Part, parts_of
+from kreplica.planner.reassignment.verification.directories import Changed, Directories, Replica
 
 _NOUNS = {Load.COUNT: "replicas", Load.BYTES: "bytes", Load.WEIGHTS: "units of weight"}
 
 
-def verify(snapshot: ClusterSnapshot, targets: Targets, certificate: Certificate) -> list[str]:
-    """Sentences on what is wrong: none where targets are legal, values are theirs and bounds hold."""
+def verify(
+    snapshot: ClusterSnapshot,
+    targets: Targets,
+    certificate: Certificate,
+    changed: Changed | None = None,
+    chosen: Mapping[Replica, str] | None = None,
+) -> list[str]:
+    """Sentences on what is wrong: none where targets are legal, values are theirs and bounds hold.
+
+    Args:
+        snapshot: The cluster as it was before.
+        targets: Replicas of each partition that changes.
+        certificate: What is said of the plan.
+        changed: Log directories before and afterwards of replicas that stay on their broker.
+        chosen: Log directories of replicas that are added.
+    """
     plan = PlanArrays(snapshot, targets, certificate)
     parts = parts_of(plan)
     found = [*_strange(plan, snapshot, targets), *(text for part in parts for text in part.faults()), *_ranges(plan)]
     shares, beyond = by_shares(plan, parts) if certificate.shares is not None else (0, 0)
     if certificate.shares is not None and beyond != certificate.shares.beyond:
         found.append(f"{beyond} replicas are beyond a share, not {certificate.shares.beyond}")
+    if changed or certificate.reliefs:
+        directories = Directories(snapshot, plan, changed or {}, chosen or {})
+        found += directories.faults()
+        found += [text for relief in certificate.reliefs for text in directories.wrong(relief)]
     return [*found, *(text for bound in certificate.bounds for text in _wrong(plan, parts, bound, shares))]
 
 

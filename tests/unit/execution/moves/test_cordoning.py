@@ -8,8 +8,15 @@ import pytest
 from moved_plans import OPTIONS, Moved
 
 from kreplica.config.handle import ClusterHandle
+from kreplica.errors import ChangeRefusedError
 from kreplica.execution.moves import carrying_out
-from kreplica.execution.moves.carrying_out import CarryOutOptions, moves_apply, moves_resume, moves_status
+from kreplica.execution.moves.carrying_out import (
+    CarryOutOptions,
+    moves_apply,
+    moves_resume,
+    moves_rollback,
+    moves_status,
+)
 from kreplica.execution.moves.plan_file import write_replica_plan
 
 HERE = ClusterHandle("paper", "127.0.0.1:1")
@@ -114,3 +121,34 @@ def test_a_stop_keeps_its_reason_when_the_cordon_is_put_back(draining: Moved) ->
         "nothing has moved on for 0.2 s: orders-1: no live broker leads it"
     )
     assert draining.cluster.read()["cordons"] == {}
+
+
+def test_the_way_back_onto_a_cordoned_broker_is_refused_with_what_to_type(draining: Moved) -> None:
+    moves_apply(HERE, draining.path, replace(QUICK, keep_cordon=True), execute=True)
+    before = draining.cluster.replicas
+    said = (
+        "broker 3 is cordoned, and 3 replicas would go back there; a cordoned broker takes no new replica; take the"
+        " cordon away first: kafka-configs.sh --bootstrap-server HOST:PORT --alter --entity-type brokers"
+        " --entity-name 3 --delete-config cordoned.log.dirs"
+    )
+    told = moves_rollback(HERE, draining.path, QUICK)
+    assert (told.exit_code, told.executed, told.remarks) == (4, False, (said,))
+    with pytest.raises(ChangeRefusedError) as refused:
+        moves_rollback(HERE, draining.path, QUICK, execute=True)
+    assert (str(refused.value), draining.cluster.replicas) == (said, before)
+    draining.cluster.set(cordons={"3": "/one"})  # one directory alone takes nothing, the others do
+    assert moves_rollback(HERE, draining.path, QUICK, execute=True).exit_code == 0
+    assert draining.cluster.replicas == [(1, 2, 3)] * 3
+
+
+def test_the_way_back_begins_with_the_plans_own_cordon(draining: Moved) -> None:
+    draining.cluster.change(1, hangs=True)
+    assert moves_apply(HERE, draining.path, QUICK, execute=True).exit_code == 4
+    draining.cluster.change(1, hangs=False)
+    assert draining.cluster.read()["cordons"] == {"3": "*"}
+    seen = during(draining)
+    assert moves_rollback(HERE, draining.path, QUICK).remarks == ("the cordon of brokers 3 is still to be put back",)
+    assert moves_rollback(HERE, draining.path, QUICK, execute=True).exit_code == 0
+    assert set(map(str, seen)) == {"{}"}
+    assert draining.cluster.replicas == [(1, 2, 3)] * 3
+    assert not draining.progress.owes

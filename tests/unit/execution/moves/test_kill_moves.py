@@ -12,7 +12,17 @@ DRIVER = Path(__file__).parents[3] / "support" / "kill_moves.py"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("work", "least"), [("apply", 45), ("rate", 50), ("rollback", 50), ("cancel", 25)])
+@pytest.mark.parametrize(
+    ("work", "least"),
+    [
+        ("apply", 75),
+        ("rate", 75),
+        ("rollback", 75),
+        ("cancel", 25),
+        ("directory-rollback", 15),
+        ("directory-cancel", 15),
+    ],
+)
 def test_a_kill_at_every_point(work: str, least: int, tmp_path: Path) -> None:
     command = [sys.executable, str(DRIVER), work, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=250, check=False)

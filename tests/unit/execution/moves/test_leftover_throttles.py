@@ -5,7 +5,9 @@ from __future__ import annotations
 from generated_clusters import partition, snapshot_of
 
 from kreplica.execution.moves.leftover_throttles import ThrottleChoice, judge_throttles
+from kreplica.model.throttles import DIRECTORY_RATE
 from kreplica.sources.kafka.configs import Setting
+from kreplica.sources.kafka.log_dirs import BrokerLogs, Replica
 from kreplica.sources.kafka.throttles import Throttles
 
 LEADER, FOLLOWER = "leader.replication.throttled", "follower.replication.throttled"
@@ -31,7 +33,7 @@ def judged(
     rates |= {
         (one, name): Setting("broker", str(one), name, rate, "broker-dynamic") for one, rate in (own or {}).items()
     }
-    found = judge_throttles(SNAPSHOT, Throttles(rates, {name: default} if default else {}, lists, {}))
+    found = judge_throttles(SNAPSHOT, Throttles(rates, {name: default} if default else {}, lists, {}), {})
     return {(row.scope, row.entity, row.setting.rpartition(".")[2]): row.state for row in found}
 
 
@@ -64,8 +66,31 @@ def test_the_default_holds_where_a_broker_has_no_rate_of_its_own() -> None:
     assert judged({("still", f"{LEADER}.replicas"): ""}, default="9")[("topic", "still", "replicas")] == "no-rate"
 
 
+def test_a_rate_of_directory_moves_is_in_use_while_one_goes_on() -> None:
+    name = DIRECTORY_RATE
+    rates = {(1, name): Setting("broker", "1", name, "5", "broker-dynamic")}
+    rates |= {(one, name): Setting("broker", str(one), name, "9", "cluster-dynamic") for one in (2, 3)}
+    throttles = Throttles(rates, {name: "9"}, {}, {})
+    still = BrokerLogs([], [Replica("t", 0, 1, "/a", 10, 0, False)])
+    moving = BrokerLogs([], [*still.replicas, Replica("t", 0, 1, "/b", 5, 7, True)])
+
+    def states(first: BrokerLogs | str, third: BrokerLogs | str) -> list[tuple[str, str, str, str]]:
+        rows = judge_throttles(SNAPSHOT, throttles, {1: first, 2: still, 3: third})
+        return [(row.scope, row.entity, row.value, row.state) for row in rows]
+
+    assert states(still, still) == [("broker", "1", "5", "orphaned"), ("broker-default", "", "9", "orphaned")]
+    assert states(moving, still) == [("broker", "1", "5", "in-use"), ("broker-default", "", "9", "orphaned")]
+    assert states(still, moving) == [("broker", "1", "5", "orphaned"), ("broker-default", "", "9", "in-use")]
+    assert states("is down", BrokerLogs([], [], "DENIED")) == [
+        ("broker", "1", "5", "in-use"), ("broker-default", "", "9", "in-use"),
+    ]  # fmt: skip
+    assert ThrottleChoice(brokers={1}).names(judge_throttles(SNAPSHOT, throttles, {})[0])
+
+
 def test_what_is_named_is_chosen() -> None:
-    rows = judge_throttles(SNAPSHOT, Throttles({}, {f"{LEADER}.rate": "1"}, {("still", f"{LEADER}.replicas"): "*"}, {}))
+    rows = judge_throttles(
+        SNAPSHOT, Throttles({}, {f"{LEADER}.rate": "1"}, {("still", f"{LEADER}.replicas"): "*"}, {}), {}
+    )
     topic, default = rows
     assert [ThrottleChoice(topics={"still"}).names(row) for row in (topic, default)] == [True, False]
     assert [ThrottleChoice(default=True).names(row) for row in (topic, default)] == [False, True]

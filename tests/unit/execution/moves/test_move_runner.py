@@ -110,7 +110,7 @@ def test_a_moment_between_two_answers_is_no_drift(moved: Moved, monkeypatch: pyt
         return found
 
     moved.cluster.snapshot = torn  # type: ignore[method-assign]
-    assert moved.run().stopped == ""
+    assert moved.run(replace(OPTIONS, max_wait=60.0)).stopped == ""
     assert set(moved.states.values()) == {"done"}
 
 
@@ -164,7 +164,7 @@ def test_a_second_runner_is_refused(moved: Moved) -> None:
     drain(moved)
     moved.cluster.change(2, adding=[4], removing=[3], replicas=[1, 2, 4, 3], hangs=True)
     with pytest.raises(ChangeRefusedError, match=r"in flight that its journal does not know; orders-2"):
-        refuse_second_runner(moved.plan, moved.progress, moved.cluster.snapshot())
+        refuse_second_runner(moved.plan, moved.progress, moved.cluster.snapshot(), {})
 
 
 def test_a_plan_of_another_cluster_is_refused(moved: Moved) -> None:

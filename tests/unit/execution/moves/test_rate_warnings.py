@@ -19,6 +19,7 @@ from kreplica.execution.moves.rate_warnings import (
     small_rate,
 )
 from kreplica.model.words import rate_words
+from kreplica.planner.reassignment.changed_directory import ChangedDirectory
 from kreplica.planner.reassignment.steps import MoveLimits
 
 MB = 1_000_000
@@ -89,15 +90,21 @@ def test_only_what_is_copied_counts() -> None:
     assert low_rate_warnings(2 * MB, order, MoveLimits(), {KEYS[0]: 9.0 * MB}) == []
 
 
+def test_what_is_written_to_a_replica_that_changes_its_directory_counts_too() -> None:
+    within = [ChangedDirectory(*KEYS[1], 1, "/d", "/e", 10)]
+    (text,) = low_rate_warnings(2 * MB, [], MoveLimits(), {KEYS[1]: 2.0 * MB}, within)
+    assert text == "more is written than the throttle of 2 MB/s lets through to orders-1 (2 MB/s): no end of it"
+
+
 def test_what_is_written_is_measured_by_the_leaders_copy(moved: Moved) -> None:
     moved.cluster.start((1, 2, 3), (1, 2, 3), (2, 1, 3), (1, 2, 3), dead=[2], written={"0": 700.0, "1": 0, "2": 9.0})
     clock = Clock()
     moved.cluster.clock = clock
-    found = measured_writes(moved.cluster, moved.cluster.snapshot(), TO_4[:3], 10.0, clock)
+    found = measured_writes(moved.cluster, moved.cluster.snapshot(), KEYS[:3], 10.0, clock)
     assert found == {KEYS[0]: 700.0, KEYS[1]: 0.0}, "the leader of the third does not answer"
-    assert measured_writes(moved.cluster, moved.cluster.snapshot(), TO_4, 0.0, clock) == {}
+    assert measured_writes(moved.cluster, moved.cluster.snapshot(), KEYS, 0.0, clock) == {}
     moved.cluster.set(written={"0": -50.0})
-    found = measured_writes(moved.cluster, moved.cluster.snapshot(), TO_4[:1], 10.0, clock)
+    found = measured_writes(moved.cluster, moved.cluster.snapshot(), KEYS[:1], 10.0, clock)
     assert found == {KEYS[0]: 0.0}, "retention deletes"
 
 

@@ -9,11 +9,13 @@ import pytest
 from generated_clusters import partition, snapshot_of
 from rehearsed_plans import BROKERS, cluster, plan_for, rehearsal, staged
 
+from kreplica.engine.fault_plan import At, Crash, Step
 from kreplica.engine.setup import SECOND
 from kreplica.engine.trace import PLAN, Kind
 from kreplica.errors import UsageError
 from kreplica.execution.moves.progress import MoveState
 from kreplica.execution.rehearsal.performance import perform
+from kreplica.execution.rehearsal.played_cluster import PlayedCluster
 from kreplica.execution.rehearsal.rehearsing import Rehearsal, Verdict, rehearsal_of, rehearse, worst_of
 from kreplica.execution.rehearsal.stage import BEGIN
 from kreplica.execution.rehearsal.staging import stage_of
@@ -63,6 +65,27 @@ def test_min_isr_1_loses_records_when_several_brokers_fail() -> None:
     assert failing(rehearsal(snapshot, {0: (1, 3)}, failures=3), range(8))
     careful = cluster(THREE, min_isr=2, unclean_leader_election=False)
     assert not failing(rehearsal(careful, {0: (1, 2, 4)}, failures=3), range(8))
+
+
+@BOTH_MODES
+def test_the_played_controller_tells_what_goes_on_as_readings_of_the_whole_do(
+    version: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Broker 5 fails when the run begins: the move to it lasts, the other one ends."""
+    stage = staged(cluster(THREE, (2, 3, 1)), {0: (1, 2, 4), 1: (5, 3, 6)}, version).stage.lasting(10 * SECOND)
+    snapshot, told, keys = PlayedCluster.snapshot, list[Any](), [("orders", number) for number in range(3)]
+
+    def compared(played: PlayedCluster) -> Any:
+        found = snapshot(played)
+        monkeypatch.setattr(PlayedCluster, "snapshot", lambda _: found)
+        told.append({key[1]: tuple(map(frozenset, move)) for key, move in played.ongoing(keys).items()})
+        monkeypatch.setattr(PlayedCluster, "snapshot", compared)
+        return found
+
+    monkeypatch.setattr(PlayedCluster, "snapshot", compared)
+    perform(stage, 1, (Step(At(time=BEGIN), Crash("broker-5")),))
+    assert told[0] == {}
+    assert told[-1] == {1: (frozenset({1, 2, 3, 5, 6}), frozenset({5, 6}), frozenset({1, 2}))}
 
 
 def test_the_worst_run_is_the_one_with_most_lost_records() -> None:

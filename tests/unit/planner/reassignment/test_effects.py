@@ -11,6 +11,7 @@ from kreplica.model.rows import fields_of
 from kreplica.model.schema import BROKERS, PARTITIONS, REPLICAS
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.model.table import Table
+from kreplica.planner.reassignment.changed_directory import ChangedDirectory
 from kreplica.planner.reassignment.effects import BrokerEffect, RackEffect, effects_of
 from kreplica.planner.reassignment.problem import NOBODY, Problem, make_problem
 from kreplica.planner.reassignment.request import Request
@@ -83,6 +84,13 @@ def test_each_rack_before_and_after() -> None:
 def test_the_slowest_broker_says_how_long_all_takes(throttle: int | None, seconds: float | None) -> None:
     effects = effects_of(problem(), TARGET, throttle)
     assert (effects.moves, effects.bytes_copied, effects.seconds) == (1, 600, seconds)
+
+
+def test_what_a_broker_copies_between_its_directories_takes_its_own_time() -> None:
+    within = [ChangedDirectory("t", 1, broker, "/d", "/e", size) for broker, size in ((1, 500), (1, 400), (3, 90))]
+    effects = effects_of(problem(), TARGET, 100, within)
+    assert [one.seconds for one in effects.brokers] == [9.0, 6.0, 6.0]
+    assert (effects.seconds, effects.bytes_copied) == (9.0, 600)
 
 
 def test_every_field_has_a_meaning() -> None:

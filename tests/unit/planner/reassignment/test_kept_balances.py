@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kreplica.errors import UsageError
-from kreplica.planner.reassignment.board import Layout
+from kreplica.planner.reassignment.board import Board, Layout
 from kreplica.planner.reassignment.constraints import make_constraints
 from kreplica.planner.reassignment.kept_balances import Balance, keep_balances, topic_balance, trade
 from kreplica.planner.reassignment.planning import PlannedReassignment, PlanningLimits, plan_reassignment
-from kreplica.planner.reassignment.problem import replica_counts
+from kreplica.planner.reassignment.problem import NOBODY, replica_counts
 from kreplica.planner.reassignment.request import Measure, Reason, ReasonKind, Request
 from tests.support.examples import examples
 from tests.support.reassignments import SmallCluster, small_clusters
@@ -153,3 +153,18 @@ def test_shares_of_topics_are_those_of_each_group_of_brokers() -> None:
     assert found.high.tolist()[:3] == [2, 2, 2]
     assert found.high.tolist()[4:7] == [1, 1, 1]
     assert found.beyond(replicas, 4).tolist() == [1, 0, 0, 0, 0, 0, 0, 0]
+
+
+@examples(2)
+@given(small_clusters(), st.sampled_from([None, 2]))
+def test_what_one_broker_may_receive_is_said_at_once_as_one_by_one(cluster: SmallCluster, closed: int | None) -> None:
+    problem = cluster.problem(Request((Reason(ReasonKind.BALANCE, measure=Measure.BYTES),)))
+    receivers = problem.brokers != closed
+    there = problem.replicas != NOBODY
+    board = Board(Layout(problem.replicas, problem.racks, receivers, there, problem.sizes))
+    rows, columns = np.nonzero(there)
+    for broker in range(len(receivers)):
+        alone = [
+            board.allowed(row, column)[broker] for row, column in zip(rows.tolist(), columns.tolist(), strict=True)
+        ]
+        assert board.may_receive(rows, columns, broker).tolist() == alone

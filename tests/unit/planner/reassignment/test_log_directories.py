@@ -154,7 +154,7 @@ def test_relief_moves_at_least_what_it_has_to_and_not_more_than_one_by_one(sizes
         covers = [sum(some) for number in range(len(sizes) + 1) for some in combinations(sizes, number)]
         least = min(cover for cover in covers if cover >= need)
         assert (relief.bound, relief.left) == (need, 0)
-        assert least <= relief.moved < need + max(sizes)
+        assert relief.least == relief.moved == least, "few replicas: exactly"
         assert (len(relief.directory_moves) > 0) == (same_broker and need > 0)
         gone = problem.sizes[(relief.replicas != problem.replicas).any(axis=1)].sum()
         assert gone == (0 if same_broker else relief.moved)

@@ -14,7 +14,7 @@ from kreplica.model.schema import BROKERS
 from kreplica.model.table import Table
 from kreplica.planner.reassignment.effects import effects_of
 from kreplica.planner.reassignment.planning import PlanningLimits, plan_reassignment
-from kreplica.planner.reassignment.problem import bytes_moved, leader_changes, moves
+from kreplica.planner.reassignment.problem import bytes_moved, leader_changes, moves, replica_counts
 from kreplica.planner.reassignment.request import Measure, Reason, ReasonKind, Request
 from tests.support.examples import examples
 from tests.support.reassignments import BALANCE, SmallCluster, requests, small_clusters
@@ -110,17 +110,25 @@ def test_a_cluster_without_visible_topics_has_nothing_to_move(reason: Reason) ->
     assert effects_of(planned.problem, planned.assignment.replicas).moves == 0
 
 
-def test_numbers_that_the_greedy_plan_misses_are_named() -> None:
-    """The best plan gives every broker 4 replicas; the greedy one stops before that, and calls nothing optimal."""
+@pytest.mark.parametrize("prove", [False, True])
+def test_numbers_that_a_plan_misses_are_named(prove: bool) -> None:
+    """Both replicas of broker 2 are the only ones in sync and stay; its rack has nothing else for broker 3."""
+    lists, lagging = {0: [1, 2], 1: [1, 2]}, frozenset({(0, 1), (1, 1)})
+    cluster = SmallCluster({1: "b", 2: "c", 3: "c"}, lists, dict.fromkeys(lists, 1), lagging=lagging)
+    planned = plan_reassignment(cluster.snapshot(), Request((BALANCE,), prove=prove), UNKNOWN_DISKS)
+    certificate = planned.certificate()
+    assert [(miss.broker, miss.reached, miss.lower, miss.upper) for miss in certificate.missed] == [(3, 0, 1, 1)]
+    assert not certificate.optimal
+    assert {bound.short for bound in planned.bounds} == {"broker 3 outside the numbers that were wanted"}
+    assert [(bound.of_reached, bound.optimal) for bound in planned.bounds] == [(True, False)] * 2
+
+
+def test_numbers_that_can_be_had_are_reached_without_a_proof() -> None:
+    """Every broker can hold 4 replicas."""
     lists = {0: [5, 1, 3], 1: [3, 4, 5], 2: [2, 3, 5], 3: [5, 3], 4: [3, 1, 2], 5: [3, 1, 2], 6: [5, 2, 1]}
     cluster = SmallCluster({1: "b", 2: "a", 3: "b", 4: "b", 5: "b"}, lists, dict.fromkeys(lists, 1))
-    greedy = plan_reassignment(cluster.snapshot(), Request((BALANCE,)), UNKNOWN_DISKS)
-    certificate = greedy.certificate()
-    assert [(miss.broker, miss.lower, miss.upper) for miss in certificate.missed] == [(3, 4, 4), (4, 4, 4)]
-    assert not certificate.optimal
-    assert {bound.short for bound in greedy.bounds} == {"brokers 3, 4 outside the numbers that were wanted"}
-    assert [(bound.of_reached, bound.optimal) for bound in greedy.bounds] == [(True, False)] * 2
-    proved = plan_reassignment(cluster.snapshot(), Request((BALANCE,), prove=True), UNKNOWN_DISKS)
-    assert proved.certificate().optimal
-    assert {bound.short for bound in proved.bounds} == {""}
-    assert [(bound.of_reached, bound.optimal) for bound in proved.bounds] == [(False, True)] * 2
+    for prove in (False, True):
+        planned = plan_reassignment(cluster.snapshot(), Request((BALANCE,), prove=prove), UNKNOWN_DISKS)
+        assert planned.certificate().missed == ()
+        assert {bound.short for bound in planned.bounds} == {""}
+        assert replica_counts(planned.problem, planned.assignment).tolist() == [4] * 5

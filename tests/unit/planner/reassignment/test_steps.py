@@ -116,6 +116,41 @@ def test_a_move_taken_back_gives_its_room_back() -> None:
     assert window.next_moves() == [second]
 
 
+def within(number: int, source: str, destination: str, size: int = 10) -> QueuedMove:
+    """A replica of broker 1 that changes its log directory."""
+    return QueuedMove(("t", number, 1), size, None, ((1, destination),), ((1, source),))
+
+
+def test_a_directory_is_left_and_entered_by_as_many_as_it_may() -> None:
+    """Where replicas come from counts as where they go to, and a move of another partition to it does not."""
+    window = MoveWindow(MoveLimits(moves_per_directory=1))
+    leaves, leaves_too, enters, apart = (
+        within(number, *paths) for number, paths in enumerate((("/a", "/b"), ("/a", "/c"), ("/d", "/b"), ("/e", "/f")))
+    )
+    arrives = QueuedMove(("t", 9), 10, 2, ((1, "/a"),))
+    for move in (leaves, leaves_too, enters, apart, arrives):
+        window.add(move)
+    assert window.next_moves() == [leaves, apart, arrives]
+    told = {move.key: why for move, why in window.waiting()}
+    assert told[leaves_too.key] == "other moves of log directory /a of broker 1"
+    assert told[enters.key] == "other moves of log directory /b of broker 1"
+    window.end(leaves.key)
+    assert window.next_moves() == [leaves_too, enters]
+
+
+def test_bytes_between_directories_are_bounded_and_a_larger_one_goes_alone() -> None:
+    window = MoveWindow(MoveLimits(moves_per_directory=9, bytes_per_directory=25))
+    moves = [within(number, "/a", "/b", size) for number, size in enumerate((10, 15, 10, 30))]
+    for move in moves:
+        window.add(move)
+    begun = []
+    while found := window.next_moves():
+        begun.append([move.size for move in found])
+        for move in found:
+            window.end(move.key)
+    assert begun == [[10, 15], [10], [30]]
+
+
 def test_sixty_thousand_moves_take_less_than_ten_seconds() -> None:
     chance = random.Random(1)
     moves = []
