@@ -15,6 +15,9 @@ SECOND = 1_000_000
 FIRST_CONTROLLER = 3001
 """Id of the first controller; sandbox clusters and many sites number controllers apart from brokers like this."""
 
+KAFKAS_OWN = "__"
+"""The beginning of the names of topics that coordinators write; what producers write to such a one is not judged."""
+
 
 @dataclass(frozen=True, slots=True)
 class BrokerSetup:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from kreplica.engine.checkers.history_of_logs import ReplicaLog, ReplicaLogs
 from kreplica.engine.rules.replication.acknowledgement import ACKS_ALL
+from kreplica.engine.setup import KAFKAS_OWN
 from kreplica.engine.trace import ABORT, COMMIT, DATA, Event, Kind
 
 Place = tuple[str, object]
@@ -174,7 +175,7 @@ class HistoryKeeper:
     def histories(self) -> Histories:
         """The verdicts, at the end of the run."""
         # internal topics hold the records of coordinators, not of clients
-        applications = [partition for partition in self.logs.partitions if not partition.startswith("__")]
+        applications = [partition for partition in self.logs.partitions if not partition.startswith(KAFKAS_OWN)]
         finals = {partition: _final(self.logs, partition) for partition in applications}
         aborted = {(name, *place) for name, final in finals.items() for place in final.aborted}
         left = (place for place in self.acknowledged if place not in self._gone)

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from kreplica.engine.fuzzing.shrinking import fewest
 from kreplica.engine.omissions import LeaveOut, partitions_of, producers_of, settings_of, speaks_of, topics_of, without
-from kreplica.engine.setup import Setup
+from kreplica.engine.setup import KAFKAS_OWN, Setup
 from kreplica.errors import UsageError
 
 MOST_RUNS = 120
@@ -91,7 +91,9 @@ def _fewer_clients(found: LeaveOut, trial: _Trial) -> LeaveOut:
 def _fewer_topics(found: LeaveOut, trial: _Trial) -> LeaveOut:
     setup = without(trial.setup, found)
     spoken = {name for client in setup.clients for name in topics_of(client)}
-    idle = tuple(topic.name for topic in setup.topics if topic.name not in spoken and not topic.name.startswith("__"))
+    idle = tuple(
+        topic.name for topic in setup.topics if topic.name not in spoken and not topic.name.startswith(KAFKAS_OWN)
+    )
     idle = idle if len(idle) < len(setup.topics) else idle[1:]
     return _fewer(idle, lambda names: replace(found, topics=(*found.topics, *names)), trial)
 
@@ -101,7 +103,7 @@ def _fewer_partitions(found: LeaveOut, trial: _Trial) -> LeaveOut:
     idle = tuple(
         name
         for name in partitions_of(setup)
-        if not name.startswith("__") and not any(speaks_of(client, name) for client in setup.clients)
+        if not name.startswith(KAFKAS_OWN) and not any(speaks_of(client, name) for client in setup.clients)
     )
     idle = idle if len(idle) < len(partitions_of(setup)) else idle[1:]
     return _fewer(idle, lambda names: replace(found, partitions=(*found.partitions, *names)), trial)

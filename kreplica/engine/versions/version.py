@@ -69,7 +69,8 @@ class Version:
             Runtime.halt.
         truncation: The offset to which a follower truncates.
         epoch_noted_at_election: A leader notes where its epoch begins before it writes, and answers for an epoch older
-            than all it knows with the start of the first (2.0.1, KAFKA-7415).
+            than all it knows with the start of the first; records of an older epoch make a log forget later ones
+            (2.0.1, KAFKA-7415).
         stale_epoch_ends_dropped: A leader's answer on an epoch's end is ignored if the leader epoch has changed since
             (2.1.1, KAFKA-7786).
         truncate_on_fetch: The answer to a fetch tells the follower where to truncate (2.8, KAFKA-10554).

@@ -26,8 +26,8 @@ def first_at_or_above(values: Sequence[int], wanted: int) -> int:
 def assign_epoch(epochs: list[int], starts: list[int], epoch: int, start: int) -> None:
     """Adds the entry that ``epoch`` begins at ``start``; entries that contradict it are removed.
 
-    LeaderEpochFileCache.assign, since 0.11 (KIP-101). Since 2.0.1 a leader assigns its epoch when it is
-    elected, before any write (KAFKA-7415); before, the first record of an epoch did.
+    LeaderEpochFileCache.assign, since 2.0.1 (KAFKA-7415): a leader assigns its epoch when it is elected, before any
+    write.
     """
     if len(epochs) > 0 and epochs[-1] == epoch and start >= starts[-1]:
         return
@@ -36,6 +36,17 @@ def assign_epoch(epochs: list[int], starts: list[int], epoch: int, start: int) -
     del starts[keep:]
     epochs.append(epoch)
     starts.append(start)
+
+
+def assign_epoch_until_2_0(epochs: list[int], starts: list[int], epoch: int, start: int) -> None:
+    """The same in 0.11 to 2.0.0: an epoch that is not above the latest is left out, and nothing is ever removed.
+
+    LeaderEpochFileCache.assign of 2.0.0; the first record of an epoch assigned it. Records of an older epoch, which a
+    follower gets from a leader that never had its own latest one, counted as records of that latest epoch.
+    """
+    if len(epochs) == 0 or (epoch > epochs[-1] and start >= starts[-1]):
+        epochs.append(epoch)
+        starts.append(start)
 
 
 def truncate_epochs_from_end(epochs: list[int], starts: list[int], end_offset: int) -> None:

@@ -111,9 +111,32 @@ def truncation_round(
     Returns:
         Where to cut, and whether that is all: if not, the follower asks again about its then latest epoch.
     """
+    own, own_end = epoch_end_offset(epochs, starts, end_offset, answered)
+    return _round(own, own_end, end_offset, high_watermark, answered, leader_end)
+
+
+def truncation_round_until_2_0(
+    epochs: Sequence[int],
+    starts: Sequence[int],
+    end_offset: int,
+    high_watermark: int,
+    answered: int,
+    leader_end: int,
+) -> tuple[int, bool]:
+    """The same in 2.0.0: an answer with an epoch older than all of the follower's cuts at the leader's end of it.
+
+    AbstractFetcherThread.getOffsetTruncationState of 2.0.0, which looked up its own epochs as leaders then did: of an
+    epoch older than its first one it knew nothing. Since 2.0.1 the follower cuts where its first epoch begins.
+    """
+    own, own_end = epoch_end_offset_until_2_0(epochs, starts, end_offset, answered)
+    return _round(own, own_end, end_offset, high_watermark, answered, leader_end)
+
+
+def _round(
+    own: int, own_end: int, end_offset: int, high_watermark: int, answered: int, leader_end: int
+) -> tuple[int, bool]:
     if leader_end == UNDEFINED_EPOCH_OFFSET:
         return min(high_watermark, end_offset), True
-    own, own_end = epoch_end_offset(epochs, starts, end_offset, answered)
     if own_end == UNDEFINED_EPOCH_OFFSET:
         return min(leader_end, end_offset), True
     if own == answered:

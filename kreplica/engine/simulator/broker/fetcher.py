@@ -13,6 +13,7 @@ from kreplica.engine.rules.replication.log_truncation import (
     truncate_to_high_watermark,
     truncation_by_end_offset,
     truncation_round,
+    truncation_round_until_2_0,
 )
 from kreplica.engine.settings import MICROSECONDS
 from kreplica.engine.simulator.broker.host import ReplicaHost
@@ -113,13 +114,15 @@ class ReplicaFetcher:
         self.go()
 
     def _cut_one(self, replica: Replica, epoch: int, end_offset: int) -> None:
-        log = replica.log
-        if self.broker.cluster.version.truncation is Truncation.KIP_101:
+        log, version = replica.log, self.broker.cluster.version
+        facts = log.epochs, log.starts, log.end, replica.high_watermark, epoch, end_offset
+        if version.truncation is Truncation.KIP_101:
             end = truncation_by_end_offset(log.end, replica.high_watermark, end_offset)
             finished, rule = True, "log_truncation.truncation_by_end_offset"
+        elif version.epoch_noted_at_election:
+            (end, finished), rule = truncation_round(*facts), "log_truncation.truncation_round"
         else:
-            end, finished = truncation_round(log.epochs, log.starts, log.end, replica.high_watermark, epoch, end_offset)
-            rule = "log_truncation.truncation_round"
+            (end, finished), rule = truncation_round_until_2_0(*facts), "log_truncation.truncation_round_until_2_0"
         replica.truncate(max(end, log.start), rule)
         replica.truncating = not finished and bool(log.epochs)
 

@@ -15,6 +15,7 @@ from operator import attrgetter
 from kreplica.engine.rules.replication.isolation import AbortedTransaction
 from kreplica.engine.rules.replication.leader_epoch_cache import (
     assign_epoch,
+    assign_epoch_until_2_0,
     truncate_epochs_from_end,
     truncate_epochs_from_start,
 )
@@ -42,12 +43,16 @@ from kreplica.engine.trace import ABORT, DATA, Record
 class Log:
     """Records from ``start`` (inclusive) to ``end`` (exclusive).
 
+    Args:
+        noted_at_election: Whether leader epochs are kept as by releases whose leaders note them when they are elected.
+
     ``epochs`` and ``starts`` are its leader epochs; all records before the offset ``flushed`` are on the disk.
     """
 
-    __slots__ = ("end", "epochs", "flushed", "records", "start", "starts")
+    __slots__ = ("_noted_at_election", "end", "epochs", "flushed", "records", "start", "starts")
 
-    def __init__(self) -> None:
+    def __init__(self, noted_at_election: bool) -> None:
+        self._noted_at_election = noted_at_election
         self.start = 0
         self.end = 0
         self.flushed = 0
@@ -65,13 +70,17 @@ class Log:
         epochs = self.epochs
         if not epochs or records[-1].epoch != epochs[-1]:
             for place, record in enumerate(records):
-                assign_epoch(epochs, self.starts, record.epoch, self.end + place)
+                self._assign(record.epoch, self.end + place)
         self.records.extend(records)
         self.end += len(records)
 
     def assign_epoch(self, epoch: int) -> None:
         """Notes that a leader epoch begins at the log end, before any record of it."""
-        assign_epoch(self.epochs, self.starts, epoch, self.end)
+        self._assign(epoch, self.end)
+
+    def _assign(self, epoch: int, start: int) -> None:
+        assign = assign_epoch if self._noted_at_election else assign_epoch_until_2_0
+        assign(self.epochs, self.starts, epoch, start)
 
     def read(self, offset: int, before: int, most: int) -> tuple[Record, ...]:
         """Up to ``most`` records from ``offset`` on, none at or after ``before``."""

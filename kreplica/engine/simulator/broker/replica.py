@@ -68,8 +68,8 @@ class Replica:
         self.topic = topic_of(state.partition)
         self.state = state
         self.place = state.replicas.index(broker.id)
-        self.log = Log()
         version = broker.cluster.version
+        self.log = Log(version.epoch_noted_at_election)
         self.producers = ProducerStates(version.cached_batches, version.markers_keep_producer)
         self.high_watermark = 0
         self.last_stable_offset = 0

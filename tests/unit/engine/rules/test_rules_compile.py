@@ -11,10 +11,10 @@ from typing import Any, get_type_hints
 
 import numpy as np
 import pytest
-from compiled_rules import Compiler
 from numba import types
 from numba.typed import List
 
+from kreplica.engine.explorer.compiled.compiler import Compiler
 from kreplica.engine.rules import rule_module
 
 COMPILED = {
@@ -45,10 +45,11 @@ COMPILED = {
     "last_stable_offset": "last_stable_offset",
     "leader_and_isr": "keeps_positions makes_follower takes_leader takes_state",
     "leader_epoch_bump": "kraft_leader_epoch partition_epoch zookeeper_leader_epoch",
-    "leader_epoch_cache": "assign_epoch first_at_or_above truncate_epochs_from_end truncate_epochs_from_start",
+    "leader_epoch_cache": "assign_epoch assign_epoch_until_2_0 first_at_or_above"
+    " truncate_epochs_from_end truncate_epochs_from_start",
     "log_directory": "broker_stops",
     "log_truncation": "epoch_end_offset epoch_end_offset_until_2_0 truncate_by_leader_epoch truncate_to_high_watermark"
-    " truncation_by_end_offset truncation_round",
+    " truncation_by_end_offset truncation_round truncation_round_until_2_0",
     "producer_batches": "batch_is_full delivery_is_over is_sent_again may_send",
     "producer_state": "duplicate_offset in_sequence producer_epoch_error producer_expired sequence_after"
     " sequence_error",

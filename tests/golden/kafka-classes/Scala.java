@@ -1,0 +1,97 @@
+import java.lang.reflect.Method;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Properties;
+import org.mockito.Mockito;
+import scala.Tuple2;
+import scala.collection.Iterator;
+import scala.collection.mutable.HashMap;
+import scala.collection.mutable.HashSet;
+import scala.collection.mutable.ListBuffer;
+
+/** Collections of Scala 2.12 and 2.13, and stand-ins of classes that a release may have. */
+public class Scala {
+    interface Answer {
+        Object of(Method method, Object[] given) throws Exception;
+    }
+
+    static boolean exists(String name) {
+        try {
+            Class.forName(name);
+            return true;
+        } catch (ClassNotFoundException error) {
+            return false;
+        }
+    }
+
+    static boolean has(Class<?> kind, String method) {
+        return Arrays.stream(kind.getMethods()).anyMatch(one -> one.getName().equals(method));
+    }
+
+    static scala.collection.immutable.List<Object> seq(List<?> values) {
+        ListBuffer<Object> found = new ListBuffer<>();
+        for (Object value : values) found.$plus$eq(value);
+        return found.toList();
+    }
+
+    static HashSet<Object> mutableSet(List<?> values) {
+        HashSet<Object> found = new HashSet<>();
+        for (Object value : values) found.$plus$eq(value);
+        return found;
+    }
+
+    static scala.collection.immutable.Set<Object> set(List<?> values) {
+        return mutableSet(values).toSet();
+    }
+
+    static HashMap<Object, Object> mapOf(List<?> keys, Object value) {
+        HashMap<Object, Object> found = new HashMap<>();
+        for (Object key : keys) found.put(key, value);
+        return found;
+    }
+
+    static HashMap<Object, Object> map(Object key, Object value) {
+        return mapOf(List.of(key), value);
+    }
+
+    static Object frozen(HashMap<Object, Object> map) throws Exception {
+        for (Method method : HashMap.class.getMethods())
+            if (method.getName().equals("toMap") && method.getParameterCount() == 1) return method.invoke(map, scala.Predef$.MODULE$.$conforms());
+        throw new NoSuchMethodException("toMap");
+    }
+
+    static List<Object> list(Object values) throws Exception {
+        List<Object> found = new ArrayList<>();
+        Iterator<?> each = (Iterator<?>) values.getClass().getMethod("iterator").invoke(values);
+        while (each.hasNext()) found.add(each.next());
+        return found;
+    }
+
+    static Object config(boolean unclean) throws Exception {
+        Properties set = new Properties();
+        set.put("zookeeper.connect", "localhost");
+        set.put("broker.id", "0");
+        set.put("unclean.leader.election.enable", String.valueOf(unclean));
+        Class<?> kind = Class.forName("kafka.server.KafkaConfig");
+        return has(kind, "fromProps") ? kind.getMethod("fromProps", Properties.class).invoke(null, set)
+            : kind.getConstructor(Properties.class).newInstance(set);
+    }
+
+    /** A stand-in that gives the same answer to every call; nothing where that is null. */
+    static Object mocked(String kind, Answer answer) throws Exception {
+        return Mockito.mock(Class.forName(kind), called -> {
+            Object told = answer.of(called.getMethod(), called.getArguments());
+            return told == null ? Mockito.RETURNS_DEFAULTS.answer(called) : told;
+        });
+    }
+
+    /** An object of that class that runs its own code, but for the methods for which there is an answer, and for its log. */
+    static Object partly(String kind, Answer answer) throws Exception {
+        return Mockito.mock(Class.forName(kind), called -> {
+            Object told = answer.of(called.getMethod(), called.getArguments());
+            if (called.getMethod().getName().matches("trace|debug|info|warn|error")) return null;
+            return told == null ? called.callRealMethod() : told;
+        });
+    }
+}
