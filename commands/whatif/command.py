@@ -12,6 +12,7 @@ SUBCOMMANDS = {
     "run": "commands.whatif.run.command",
     "compare": "commands.whatif.compare",
     "fail": "commands.whatif.fail.command",
+    "prove": "commands.whatif.prove.command",
 }
 """The module that registers each subcommand, in the order of the help."""
 

@@ -11,7 +11,7 @@ ScenarioArgument = Annotated[
 ]
 OptionalScenarioArgument = Annotated[
     str | None,
-    typer.Argument(metavar="SCENARIO", help="Name of a scenario; kreplica whatif list has them. Or --from."),
+    typer.Argument(metavar="SCENARIO", help="Name of a scenario; kreplica whatif list has them. Or --from, or --plan."),
 ]
 FromOption = Annotated[
     str | None,

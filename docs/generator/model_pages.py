@@ -8,6 +8,8 @@ from commands.shared.printing.output import OutputFormat
 from kreplica.advice.advise import OWN_RULES
 from kreplica.advice.model import ClientRule, Rule, TopicRule
 from kreplica.errors import ExitCode
+from kreplica.fleet.judging import FLEET_RULES
+from kreplica.fleet.rule import FleetRule
 from kreplica.health.rules import GROUP_RULES, PARTITION_RULES
 from kreplica.model.predicates import PREDICATES
 from kreplica.model.schema import SCHEMA_VERSION, TABLES, TableSchema
@@ -91,7 +93,15 @@ def _rules() -> str:
         table(["rule", "then"], raised),
         "## Broken by a topic or a broker",
         table(header, [[code(name), severity.word, message, why] for name, severity, message, why in groups]),
+        "## Broken over time",
+        "`kreplica audit` of a [history](../fleet.md#history) judges by these as well.",
+        table(["rule", "severity", "what it means", "what to do"], [_over_time(rule) for rule in FLEET_RULES]),
     )
+
+
+def _over_time(rule: FleetRule) -> list[str]:
+    severity = rule.severity.word if rule.worst is None else f"{rule.severity.word} to {rule.worst.word}"
+    return [code(rule.name), severity, rule.means, rule.do]
 
 
 def _dump_layout() -> str:

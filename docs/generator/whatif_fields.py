@@ -27,4 +27,20 @@ _OWN_REMARK = (
     " happened: partition, runs_lost and runs_unseen (in how many runs), without_leader_ms_max and read_only_ms_max (of"
     " the worst run)."
 )
+_PROVE_REMARK = (
+    "`verdict` beside the rows has the bounds and what was found within them: model, its bounds"
+    " (replicas, records written at most; log, most records of a log, and epochs, the largest leader epoch, or of a"
+    " KRaft model min_isr, isr, fences, losses, stops, shrinks, messages, or of settings acks, min_isr, unclean,"
+    " faults, losses, stops), symmetry (whether brokers were taken for each other), complete (whether all states were"
+    " found),"
+    " distinct (how many were), depth (levels of the search, the first state being one), holds (null if nothing was"
+    " broken, but not all states were found), seconds, and invariants: name, promise, holds, counterexample_states (the"
+    " first state included)."
+)
+_REPLAYS_REMARK = (
+    "`replays` has, by invariant, the counterexamples that could be played as faults: plan (its steps in words) and"
+    " runs, one under a release that is like the model and one under a release that mends it: kafka_version, lost"
+    " (records), broken (invariants of the run), trace_hash."
+)
+PROVE_REMARKS = (_PROVE_REMARK, _REPLAYS_REMARK)
 RUN_REMARKS = (_RUN_REMARK, _OWN_REMARK, _RUNS_REMARK)

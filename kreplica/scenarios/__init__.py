@@ -37,6 +37,7 @@ MODULES: dict[str, str] = {
     "hw-truncation-divergence": "truncation",
     "fast-failover-divergence": "truncation",
     "stale-leader-truncation": "truncation",
+    "counterexample": "truncation",
     "premature-isr-join": "isr",
     "unfenced-fetch": "truncation",
     "last-replica-standing": "isr",

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from kreplica.engine.settings import SETTINGS, Scope, Value, parse
 from kreplica.engine.setup import (
     FIRST_CONTROLLER,
+    KAFKAS_OWN,
     MILLISECOND,
     SECOND,
     BrokerSetup,
@@ -39,9 +40,6 @@ MOST_PARTITIONS = 20
 
 WRITES = (5 * SECOND, 60 * SECOND, 2 * SECOND)
 """Times of the writer's first and last record to each partition, and between two records."""
-
-KAFKAS_OWN = "__"
-"""The beginning of the names of topics that coordinators write; what producers write to such a one is not judged."""
 
 DURATION = 120 * SECOND
 _PROTOCOL = "inter.broker.protocol.version"

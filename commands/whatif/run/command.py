@@ -39,7 +39,7 @@ RunsOption = Annotated[
 ]
 PlanOption = Annotated[
     Path | None,
-    typer.Option("--plan", metavar="FILE", help="Play this plan instead of the scenario's faults, as it was played."),
+    typer.Option("--plan", metavar="FILE", help="Play this plan, of its own scenario or the named one."),
 ]
 SavePlanOption = Annotated[
     Path | None,
@@ -124,6 +124,8 @@ def run(
 
     values = parse_settings(settings, feature)
     file = None if plan is None else _read_plan(plan)
+    if scenario is None and from_dump is None and file is not None:
+        scenario = _scenario_of(file)
     story = story_of(scenario, from_dump, topic, kafka_version, "" if file is None else file.kafka_version)
     if runs is not None:
         _refuse_with_runs(
@@ -205,6 +207,13 @@ def _partition(played: Run, asked: str | None) -> str | None:
     if asked is not None and asked not in known:
         raise UsageError(f"the scenario has no partition {asked!r}", "", nearest_or_known(asked, known))
     return asked
+
+
+def _scenario_of(file: PlanFile) -> str | None:
+    """The scenario that a plan names; None if it names none of the library."""
+    from kreplica.scenarios import OWN_CLUSTER
+
+    return None if file.scenario in ("", OWN_CLUSTER) else file.scenario
 
 
 def _read_plan(path: Path) -> PlanFile:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from kreplica.engine.setup import KAFKAS_OWN
 from kreplica.engine.trace import Event, Kind
 from kreplica.report.heading import Heading
 from kreplica.report.log_frames import log_frames
@@ -54,7 +55,7 @@ def _most_eventful(events: Sequence[Event]) -> str:
     """The partition of an application that changed leaders or cut logs most often, the first of several."""
     counts: Counter[str] = Counter()
     for event in events:
-        if event.kind in _CHANGES and not str(event.values[0]).startswith("__"):
+        if event.kind in _CHANGES and not str(event.values[0]).startswith(KAFKAS_OWN):
             counts[str(event.values[0])] += 1
     return max(counts, key=counts.__getitem__, default="")
 

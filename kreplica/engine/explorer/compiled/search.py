@@ -1,0 +1,168 @@
+"""Breadth-first search by the compiled kernel: arrays that grow, a limit of memory, progress."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from kreplica.engine.explorer.compiled import kernel
+from kreplica.engine.explorer.compiled.build import kernel_of
+from kreplica.engine.explorer.compiled.kernel import Store
+from kreplica.engine.explorer.explored import Explored, Progress
+from kreplica.engine.explorer.layout import Layout, OutOfRangeError, State
+from kreplica.engine.explorer.model import Invariant, Model, successors
+from kreplica.engine.explorer.packing import generated, unpack_source, words_of
+
+FEWEST_SLOTS = 1 << 21
+"""Slots of the first table: 8 MiB."""
+
+BYTES_BESIDE_WORDS = 12
+"""Bytes of a state beside its words, at most: its parent, and its share of a table that is at least half full."""
+
+_MOST_STATES = (1 << 31) - 2
+_BETWEEN_REPORTS = 200_000
+"""States whose actions are taken between two reports."""
+
+
+class _Search:
+    """Arrays of one search.
+
+    Args:
+        model: The model.
+        invariants: Those to check.
+        memory: Bytes that the states may take.
+    """
+
+    def __init__(self, model: Model, invariants: Sequence[Invariant], memory: int) -> None:
+        layout, words = model.layout, words_of(model.layout)
+        self.kernel = kernel_of(model)
+        self.model, self.layout = model, layout
+        self.most = min(_MOST_STATES, memory // (8 * words + BYTES_BESIDE_WORDS))
+        capacity = min(self.most, FEWEST_SLOTS // 2) + self.kernel.most
+        self.store = Store(
+            words=np.empty((capacity, words), dtype=np.int64),
+            parents=np.empty(capacity, dtype=np.int32),
+            slots=np.zeros(FEWEST_SLOTS, dtype=np.int32),
+            notes=_record(
+                {
+                    "control": 6,
+                    "broken": len(model.invariants),
+                    "packed": words,
+                    "tried": words,
+                    "ranks": model.symmetry.replicas if model.symmetry else 1,
+                }
+            ),
+            state=_record({name: field.count for name, field in layout.fields.items()}),
+            other=_record({name: field.count for name, field in layout.fields.items()}),
+        )
+        self.store.notes["control"][:] = [0, 0, 1, 1, len(invariants), 0]
+        self.store.notes["broken"][:] = [
+            kernel.UNBROKEN_YET if one in invariants else kernel.NOT_ASKED for one in model.invariants
+        ]
+        for name, numbers in zip(layout.fields, model.initial, strict=True):
+            self.store.state[name][:] = numbers
+        self.kernel.begin(self.store)
+
+    def number(self, place: int) -> int:
+        """One of the numbers of the control array."""
+        return int(self.store.notes["control"][place])
+
+    def go_on(self) -> int:
+        """Takes the actions of some states, with more room if it is needed.
+
+        Raises:
+            OutOfRangeError: A number of a state does not fit its field.
+        """
+        reason = self.kernel.explore(self.store, self.kernel.most, _BETWEEN_REPORTS)
+        if self.number(kernel.OUT_OF_RANGE):
+            self._raise_out_of_range()
+        if self.number(kernel.COUNT) < self.most:
+            if reason == kernel.FULL:
+                self._more_states()
+            if reason == kernel.CROWDED:
+                self._more_slots()
+        return int(reason)
+
+    def _raise_out_of_range(self) -> None:
+        """Takes the last actions once more in plain Python, which names the field."""
+        state = unpacked(self.layout, self.store.words[self.number(kernel.HEAD) - 1])
+        for taken in successors(self.model, state):
+            self.layout.key(taken.state)
+        raise OutOfRangeError("a number did not fit its field")
+
+    def _more_states(self) -> None:
+        """Doubles the room for states; memory that is not written to is not taken yet."""
+        words, parents = self.store.words, self.store.parents
+        capacity = min(self.most, 2 * len(parents)) + self.kernel.most
+        self.store = self.store._replace(words=None, parents=None)
+        words.resize((capacity, words.shape[1]), refcheck=False)
+        parents.resize(capacity, refcheck=False)
+        self.store = self.store._replace(words=words, parents=parents)
+
+    def _more_slots(self) -> None:
+        """A table that is half full in place of one that is full to two thirds; never both at once."""
+        self.store = self.store._replace(slots=None)
+        slots = np.zeros(2 * (self.number(kernel.COUNT) + self.kernel.most), dtype=np.int32)
+        self.store = self.store._replace(slots=slots)
+        self.kernel.refill(self.store)
+
+    def way_to(self, state: int) -> list[State]:
+        """The states from the initial one to another."""
+        way = []
+        while state >= 0:
+            way.append(state)
+            state = int(self.store.parents[state])
+        return [unpacked(self.layout, self.store.words[each]) for each in reversed(way)]
+
+
+def _record(fields: Mapping[str, int]) -> Any:
+    """A record of so many whole numbers of each name."""
+    return np.zeros(1, dtype=[(name, np.int64, (count,)) for name, count in fields.items()])[0]
+
+
+def unpacked(layout: Layout, words: Any) -> State:
+    """A state of plain lists."""
+    state = layout.kind(*([0] * field.count for field in layout.fields.values()))
+    generated(unpack_source(layout))([int(word) for word in words], state)
+    return state
+
+
+def search(
+    model: Model,
+    invariants: Sequence[Invariant],
+    memory: int,
+    report: Callable[[Progress], None] | None = None,
+) -> Explored:
+    """Takes every action of every state, as ``plain_search.search`` does.
+
+    Args:
+        model: The model.
+        invariants: Those to check.
+        memory: Bytes that the states may take.
+        report: Called now and then.
+
+    Raises:
+        OutOfRangeError: A number of a state does not fit its field.
+    """
+    one = _Search(model, invariants, memory)
+    reason = kernel.PAUSED
+    while reason != kernel.DONE and one.number(kernel.COUNT) < one.most:
+        reason = one.go_on()
+        if report is not None:
+            waiting = one.number(kernel.COUNT) - one.number(kernel.HEAD)
+            report(Progress(one.number(kernel.COUNT), waiting, one.number(kernel.DEPTH)))
+    count, broken = one.number(kernel.COUNT), one.store.notes["broken"]
+    complete = one.number(kernel.HEAD) == count
+    return Explored(
+        distinct=count,
+        depth=one.number(kernel.DEPTH) + (one.number(kernel.LEVEL_END) < count),
+        complete=complete,
+        broken={
+            invariant.name: one.way_to(int(broken[place]))
+            for place, invariant in enumerate(model.invariants)
+            if broken[place] >= 0
+        },
+        out_of_memory=not complete and one.number(kernel.UNBROKEN) > 0,
+    )

@@ -1,0 +1,229 @@
+"""Families of models: those that share a state, bounds, and the way in which they are shown to people."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from kreplica.engine.explorer.asynchronous_isr import models as async_models
+from kreplica.engine.explorer.asynchronous_isr.models import AsyncBounds
+from kreplica.engine.explorer.asynchronous_isr.trace import events_of as async_events_of
+from kreplica.engine.explorer.asynchronous_isr.trace import seen_of as async_seen_of
+from kreplica.engine.explorer.kraft import models as kraft_models
+from kreplica.engine.explorer.kraft import trace as kraft_trace
+from kreplica.engine.explorer.kraft.messages import MOST_EPOCH, MOST_RECORDS, MOST_REPLICAS
+from kreplica.engine.explorer.kraft.state import KraftBounds
+from kreplica.engine.explorer.layout import State
+from kreplica.engine.explorer.model import Model, Taken
+from kreplica.engine.explorer.one_partition import models as partition_models
+from kreplica.engine.explorer.one_partition import trace as partition_trace
+from kreplica.engine.explorer.one_partition.state import Bounds, PartitionState
+from kreplica.engine.explorer.one_partition.state import symmetry as partition_symmetry
+from kreplica.engine.explorer.settings import models as settings_models
+from kreplica.engine.explorer.settings import state as settings_state
+from kreplica.engine.explorer.settings import trace as settings_trace
+from kreplica.engine.explorer.settings.state import SettingsBounds
+from kreplica.engine.explorer.symmetry import Symmetry
+from kreplica.engine.rules.replication.acknowledgement import ACKS_ALL
+from kreplica.engine.trace import Event
+from kreplica.errors import UsageError
+from kreplica.model.nearest_names import nearest_or_known
+from kreplica.model.words import counted
+
+ProofBounds = Bounds | KraftBounds | AsyncBounds | SettingsBounds
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Models that share a state.
+
+    Args:
+        names: Their names.
+        sound: The model in which what breaks the others is mended; empty where none is.
+        default: The bounds that they are explored within if nothing else is said.
+        model_of: A model by its name, within bounds.
+        limits: Bounds as the verdict tells them.
+        sentence: Bounds in words.
+        more_room: What to do if a state does not fit its fields; empty where all do.
+        begins: The first state in words.
+        seen: A state as one partition's.
+        told: An action in words, with the state before it.
+        events_of: A counterexample as a trace.
+        symmetry: Replicas that are alike; None where the first is not like the others.
+    """
+
+    names: Sequence[str]
+    sound: str
+    default: ProofBounds
+    model_of: Callable[..., Model]
+    limits: Callable[..., Mapping[str, object]]
+    sentence: Callable[..., str]
+    more_room: str
+    begins: str
+    seen: Callable[[State], PartitionState]
+    told: Callable[[State, Taken], str]
+    events_of: Callable[[State, Sequence[Taken]], list[Event]]
+    symmetry: Callable[..., Symmetry] | None = None
+
+
+def family_of(model: str) -> Family:
+    """The family of a model.
+
+    Raises:
+        UsageError: There is no such model.
+    """
+    for family in FAMILIES:
+        if model in family.names:
+            return family
+    names = [name for family in FAMILIES for name in family.names]
+    raise UsageError(f"there is no model {model!r}", "", nearest_or_known(model, names))
+
+
+# -- one partition, whose controller decides and sends at once
+
+
+def _partition_limits(bounds: Bounds) -> dict[str, int]:
+    return {"replicas": bounds.replicas, "log": bounds.log, "records": bounds.records, "epochs": bounds.last_epoch}
+
+
+def _partition_sentence(bounds: Bounds) -> str:
+    return (
+        f"{counted(bounds.replicas, 'replica')}, logs of {counted(bounds.log, 'record')},"
+        f" {counted(bounds.records, 'record')} written, leader epochs 0 to {bounds.last_epoch}"
+    )
+
+
+PARTITION = Family(
+    names=tuple(partition_models.TABLES),
+    sound="kip-320",
+    default=Bounds(3, 2, 2, 2),
+    model_of=partition_models.model_of,
+    limits=_partition_limits,
+    sentence=_partition_sentence,
+    more_room="",
+    begins="nothing is decided yet, every replica is in sync",
+    seen=lambda state: state,
+    told=lambda _before, step: step.action.words(step.chosen),
+    events_of=partition_trace.events_of,
+    symmetry=partition_symmetry,
+)
+
+
+# -- a KRaft cluster, message by message
+
+
+def _kraft_model(name: str, bounds: KraftBounds) -> Model:
+    if not 0 < bounds.min_isr <= bounds.isr <= bounds.replicas:
+        raise UsageError("of the replicas so many are in sync as min ISR asks for at least, at most all")
+    if bounds.replicas > MOST_REPLICAS or bounds.records > MOST_RECORDS:
+        raise UsageError(f"{name} has room for {MOST_REPLICAS} replicas and {MOST_RECORDS} records")
+    if bounds.decisions >= MOST_EPOCH:
+        raise UsageError(f"{name} has room for {MOST_EPOCH - 1} decisions; so many faults lead to {bounds.decisions}")
+    return kraft_models.model_of(name, bounds)
+
+
+def _kraft_sentence(bounds: KraftBounds) -> str:
+    return (
+        f"{counted(bounds.replicas, 'replica')}, {bounds.isr} of them in sync, min ISR {bounds.min_isr},"
+        f" {counted(bounds.records, 'record')} written; {counted(bounds.fences, 'broker')} fenced,"
+        f" {counted(bounds.losses, 'log')} lost, {counted(bounds.stops, 'broker')} stopped,"
+        f" {counted(bounds.shrinks, 'shrink')} by leaders, {counted(bounds.messages, 'message')} under way"
+    )
+
+
+KRAFT = Family(
+    names=tuple(kraft_models.TABLES),
+    sound="kip-966",
+    default=KraftBounds(replicas=3, records=1, min_isr=2, isr=3, fences=0, losses=1, stops=0, shrinks=0, messages=8),
+    model_of=_kraft_model,
+    limits=lambda bounds: bounds._asdict(),
+    sentence=_kraft_sentence,
+    more_room="more messages are under way at once than there is room for: give more with --messages",
+    begins="broker 1 leads, and those in sync have heard of it",
+    seen=kraft_trace.seen,
+    told=kraft_trace.told,
+    events_of=kraft_trace.events_of,
+)
+
+# -- one leader that waits for the answer to its request for an ISR
+
+
+def _async_limits(bounds: AsyncBounds) -> dict[str, int]:
+    return {"replicas": bounds.replicas, "log": bounds.log, "epochs": bounds.last_epoch}
+
+
+def _async_sentence(bounds: AsyncBounds) -> str:
+    return (
+        f"{counted(bounds.replicas, 'replica')}, logs of {counted(bounds.log, 'record')},"
+        f" partition epochs 0 to {bounds.last_epoch}"
+    )
+
+
+def _async_family(name: str) -> Family:
+    """A family of its own for each of these models: the high watermark that is shown goes by its rule."""
+    seen = async_seen_of(name)
+    return Family(
+        names=(name,),
+        sound="async-isr",
+        default=AsyncBounds(3, 2, 3),
+        model_of=async_models.model_of,
+        limits=_async_limits,
+        sentence=_async_sentence,
+        more_room="",
+        begins="broker 1 leads, every replica is in sync",
+        seen=seen,
+        told=lambda _before, step: step.action.words(step.chosen),
+        events_of=async_events_of(seen),
+    )
+
+
+# -- settings and a budget of faults
+
+
+def _settings_model(name: str, bounds: SettingsBounds) -> Model:
+    if bounds.replicas > settings_state.MOST_REPLICAS or not 0 < bounds.records <= settings_state.MOST_RECORDS:
+        most = f"{settings_state.MOST_REPLICAS} replicas and {settings_state.MOST_RECORDS} records"
+        raise UsageError(f"{name} has room for {most}")
+    if bounds.faults > settings_state.MOST_FAULTS:
+        raise UsageError(f"{name} has room for {settings_state.MOST_FAULTS} faults")
+    if max(bounds.losses, bounds.stops) > bounds.faults:
+        raise UsageError("crashes are faults, too: there are at most as many with the log lost, or kept, as --faults")
+    if bounds.acks not in (1, ACKS_ALL):
+        raise UsageError("acks is 1 or all: nobody is told whether a record with acks=0 was written")
+    if not 0 < bounds.min_isr <= bounds.replicas:
+        raise UsageError("min.insync.replicas is 1 at least, at most the number of replicas")
+    return settings_models.model_of(name, bounds)
+
+
+def _settings_limits(bounds: SettingsBounds) -> dict[str, object]:
+    return {**bounds._asdict(), "acks": _acks(bounds)}
+
+
+def _acks(bounds: SettingsBounds) -> str:
+    return "all" if bounds.acks == ACKS_ALL else str(bounds.acks)
+
+
+def _settings_sentence(bounds: SettingsBounds) -> str:
+    return (
+        f"acks={_acks(bounds)}, min.insync.replicas={bounds.min_isr},"
+        f" unclean.leader.election.enable={str(bounds.unclean).lower()}; {counted(bounds.replicas, 'replica')},"
+        f" {counted(bounds.records, 'record')} written, {counted(bounds.faults, 'fault')},"
+        f" among them crashes: {bounds.losses} with the log lost, {bounds.stops} with the log kept"
+    )
+
+
+SETTINGS = Family(
+    names=tuple(settings_models.VERSIONS),
+    sound="",
+    default=SettingsBounds(replicas=3, records=1, acks=ACKS_ALL, min_isr=2, unclean=False, faults=1, losses=0, stops=1),
+    model_of=_settings_model,
+    limits=_settings_limits,
+    sentence=_settings_sentence,
+    more_room="",
+    begins="broker 1 leads, every replica is in sync",
+    seen=settings_trace.seen,
+    told=settings_trace.told,
+    events_of=settings_trace.events_of,
+)
+
+FAMILIES = (PARTITION, *map(_async_family, async_models.TABLES), KRAFT, SETTINGS)

@@ -1,0 +1,91 @@
+"""Breadth-first search in plain Python: the reference of the compiled one, and what there is without numba."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from kreplica.engine.explorer.explored import Explored, Progress
+from kreplica.engine.explorer.layout import Key, Layout, State
+from kreplica.engine.explorer.model import Invariant, Model, keys_of, successors
+
+BYTES_A_NUMBER = 8
+BYTES_A_STATE = 240
+"""Bytes of a state at most besides its numbers: a tuple, its place in a set that has just grown, its parent."""
+
+_BETWEEN_REPORTS = 10_000
+"""States whose actions are taken between two reports."""
+
+
+def bytes_a_state(layout: Layout) -> int:
+    """Bytes that a state takes at most."""
+    return BYTES_A_NUMBER * layout.size + BYTES_A_STATE
+
+
+@dataclass(slots=True)
+class _Found:
+    """States in the order in which they were found, and the first that breaks each invariant."""
+
+    model: Model
+    key: Callable[[State], Key]
+    unbroken: list[Invariant]
+    keys: list[Key] = field(default_factory=list)
+    parents: list[int] = field(default_factory=list)
+    known: set[Key] = field(default_factory=set)
+    breaking: dict[str, int] = field(default_factory=dict)
+
+    def add(self, state: State, parent: int) -> None:
+        """Adds a state unless it is known."""
+        key = self.key(state)
+        if key in self.known:
+            return
+        for invariant in [one for one in self.unbroken if not one.holds(state)]:
+            self.breaking[invariant.name] = len(self.keys)
+            self.unbroken.remove(invariant)
+        self.known.add(key)
+        self.keys.append(key)
+        self.parents.append(parent)
+
+    def way_to(self, state: int) -> list[State]:
+        """The states from the initial one to another."""
+        way = []
+        while state >= 0:
+            way.append(self.model.layout.state(self.keys[state]))
+            state = self.parents[state]
+        return way[::-1]
+
+
+def search(
+    model: Model,
+    invariants: Sequence[Invariant],
+    memory: int,
+    report: Callable[[Progress], None] | None = None,
+) -> Explored:
+    """Takes every action of every state, until no state is new or no invariant is left that holds.
+
+    Args:
+        model: The model.
+        invariants: Those to check.
+        memory: Bytes that the states may take.
+        report: Called now and then.
+    """
+    found = _Found(model, keys_of(model), list(invariants))
+    found.add(model.initial, -1)
+    most = memory // bytes_a_state(model.layout)
+    depth, level_end, head = 1, 1, 0
+    while head < len(found.keys) and found.unbroken and len(found.keys) <= most:
+        if head == level_end:
+            depth, level_end = depth + 1, len(found.keys)
+        for taken in successors(model, model.layout.state(found.keys[head])):
+            found.add(taken.state, head)
+        head += 1
+        if report is not None and head % _BETWEEN_REPORTS == 0:
+            report(Progress(len(found.keys), len(found.keys) - head, depth))
+    complete = head == len(found.keys)
+    return Explored(
+        distinct=len(found.keys),
+        depth=depth + (level_end < len(found.keys)),
+        complete=complete,
+        broken={name: found.way_to(state) for name, state in found.breaking.items()},
+        out_of_memory=not complete and bool(found.unbroken),
+    )

@@ -1,0 +1,207 @@
+"""State of one partition of a KRaft cluster: the controller's decision, each replica's log and view, faults left.
+
+Replicas, leader epochs and offsets count from 0. A log holds one number an offset: 0 for nothing, otherwise 1 + the
+record. Settings are part of the state, though none ever changes: one compiled search serves all of them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kreplica.engine.explorer.layout import Field, Layout
+from kreplica.engine.rules.replication.acknowledgement import ACKS_ALL
+from kreplica.engine.rules.replication.replica_set import NO_LEADER, everybody
+from kreplica.engine.versions.version import Version
+
+NOT_WRITTEN = -1
+UNKNOWN_END = -1
+NO_EPOCH = -1
+MOST_REPLICAS = 4
+MOST_RECORDS = 3
+MOST_FAULTS = 5
+EPOCHS_A_FAULT = 4
+"""Leader epochs that a fault brings at most: nobody leads, another does, one comes back, the preferred leads again."""
+MOST_EPOCH = MOST_FAULTS * EPOCHS_A_FAULT
+
+
+class SettingsBounds(NamedTuple):
+    """Settings, and the limits within which they are explored.
+
+    Args:
+        replicas: Replicas of the partition.
+        records: Records that producers write.
+        acks: 1 or ``ACKS_ALL``, of every producer.
+        min_isr: min.insync.replicas.
+        unclean: unclean.leader.election.enable.
+        faults: Faults, of any kind.
+        losses: The faults among them by which a broker may crash and lose its log.
+        stops: The faults among them by which a broker may crash and keep it.
+    """
+
+    replicas: int
+    records: int
+    acks: int
+    min_isr: int
+    unclean: bool
+    faults: int
+    losses: int
+    stops: int
+
+
+class SettingsState(NamedTuple):
+    """Numbers of a state, each field a list.
+
+    Args:
+        records: Each replica's log, one after the other.
+        written_in: The leader epoch in which each record was written.
+        acknowledged: Records that were acknowledged, as a set.
+        running: Replicas whose broker runs, as a set.
+        active: Replicas whose broker the controller has not fenced, as a set.
+        true_leader, true_epoch, true_isr, elr, last_known_elr: The controller's decision.
+        leader: The leader that each replica knows.
+        epoch: Its epoch.
+        isr: The ISR as each leader knows it, empty of others.
+        high_watermark: Of each leader, 0 of others: no rule asks for a follower's.
+        epoch_start: The log end offset of each leader at the beginning of its epoch, 0 of others.
+        led_from: The same of the first epoch since which it has led on, as far as it knows: producers of what it has
+            appended since wait for the high watermark.
+        known_end: For each leader the log end offset of each replica, as it knows it.
+        faults, losses, stops: Those that are left.
+        acks_all, min_isr, unclean: The settings.
+        elr_enabled, positions_outlive_leaders: What the release does.
+    """
+
+    records: list[int]
+    written_in: list[int]
+    acknowledged: list[int]
+    running: list[int]
+    active: list[int]
+    true_leader: list[int]
+    true_epoch: list[int]
+    true_isr: list[int]
+    elr: list[int]
+    last_known_elr: list[int]
+    leader: list[int]
+    epoch: list[int]
+    isr: list[int]
+    high_watermark: list[int]
+    epoch_start: list[int]
+    led_from: list[int]
+    known_end: list[int]
+    faults: list[int]
+    losses: list[int]
+    stops: list[int]
+    acks_all: list[int]
+    min_isr: list[int]
+    unclean: list[int]
+    elr_enabled: list[int]
+    positions_outlive_leaders: list[int]
+
+
+def layout(bounds: SettingsBounds) -> Layout:
+    """The fields of a state within bounds; settings and faults need the same room whatever they are."""
+    count, records = bounds.replicas, bounds.records
+    some, leader = Field(everybody(count)), Field(count - 1, NO_LEADER)
+    flag = Field(1)
+    return Layout(
+        SettingsState,
+        {
+            "records": Field(records, count=count * records),
+            "written_in": Field(MOST_EPOCH, NOT_WRITTEN, records),
+            "acknowledged": Field(everybody(records)),
+            "running": some,
+            "active": some,
+            "true_leader": leader,
+            "true_epoch": Field(MOST_EPOCH),
+            "true_isr": some,
+            "elr": some,
+            "last_known_elr": some,
+            "leader": Field(count - 1, NO_LEADER, count),
+            "epoch": Field(MOST_EPOCH, NO_EPOCH, count),
+            "isr": Field(everybody(count), count=count),
+            "high_watermark": Field(records, count=count),
+            "epoch_start": Field(records, count=count),
+            "led_from": Field(records, count=count),
+            "known_end": Field(records, UNKNOWN_END, count * count),
+            "faults": Field(MOST_FAULTS),
+            "losses": Field(MOST_FAULTS),
+            "stops": Field(MOST_FAULTS),
+            "acks_all": flag,
+            "min_isr": Field(MOST_REPLICAS),
+            "unclean": flag,
+            "elr_enabled": flag,
+            "positions_outlive_leaders": flag,
+        },
+    )
+
+
+def initial(bounds: SettingsBounds, version: Version) -> SettingsState:
+    """The state in which the first replica leads, everybody is in sync and knows it."""
+    count, everyone = bounds.replicas, everybody(bounds.replicas)
+    return SettingsState(
+        records=[0] * (count * bounds.records),
+        written_in=[NOT_WRITTEN] * bounds.records,
+        acknowledged=[0],
+        running=[everyone],
+        active=[everyone],
+        true_leader=[0],
+        true_epoch=[0],
+        true_isr=[everyone],
+        elr=[0],
+        last_known_elr=[0],
+        leader=[0] * count,
+        epoch=[0] * count,
+        isr=[everyone, *([0] * (count - 1))],
+        high_watermark=[0] * count,
+        epoch_start=[0] * count,
+        led_from=[0] * count,
+        known_end=[UNKNOWN_END] * (count * count),
+        faults=[bounds.faults],
+        losses=[bounds.losses],
+        stops=[bounds.stops],
+        acks_all=[int(bounds.acks == ACKS_ALL)],
+        min_isr=[bounds.min_isr],
+        unclean=[int(bounds.unclean)],
+        elr_enabled=[int(version.elr)],
+        positions_outlive_leaders=[int(version.positions_outlive_leaders)],
+    )
+
+
+def log_end(state: SettingsState, replica: int) -> int:
+    """The log end offset of a replica."""
+    log = len(state.written_in)
+    end = 0
+    while end < log and state.records[replica * log + end] != 0:
+        end += 1
+    return end
+
+
+def cut(state: SettingsState, replica: int, end: int) -> None:
+    """Drops a replica's records from an offset on."""
+    log = len(state.written_in)
+    for offset in range(end, log):
+        state.records[replica * log + offset] = 0
+
+
+def leads(state: SettingsState, replica: int) -> bool:
+    """True if a replica runs and takes itself for the leader."""
+    return (state.running[0] >> replica) & 1 == 1 and state.leader[replica] == replica
+
+
+def begin_role(state: SettingsState, replica: int, leader: int, epoch: int) -> None:
+    """Makes a replica lead or follow in an epoch, or neither; a leader knows nothing of its followers at first."""
+    state.leader[replica] = leader
+    state.epoch[replica] = epoch
+    state.isr[replica] = 0
+    state.high_watermark[replica] = 0
+    start = log_end(state, replica) if leader == replica else 0
+    state.epoch_start[replica] = start
+    state.led_from[replica] = start
+    forget_positions(state, replica)
+
+
+def forget_positions(state: SettingsState, leader: int) -> None:
+    """Makes a leader forget what it knows of the other replicas' logs."""
+    count = len(state.leader)
+    for peer in range(count):
+        state.known_end[leader * count + peer] = UNKNOWN_END

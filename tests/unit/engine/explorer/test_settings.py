@@ -1,0 +1,209 @@
+"""The models of settings lose where counting copies says so, in as many steps as the shortest story on paper has."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from kreplica.engine.explorer.compiled import search as compiled_search
+from kreplica.engine.explorer.model import Taken, successors
+from kreplica.engine.explorer.one_partition.state import log_end as seen_log_end
+from kreplica.engine.explorer.plain_search import search
+from kreplica.engine.explorer.settings.actions import agreed_end
+from kreplica.engine.explorer.settings.models import VERSIONS, model_of
+from kreplica.engine.explorer.settings.state import SettingsBounds, SettingsState, log_end
+from kreplica.engine.explorer.settings.trace import events_of, seen
+from kreplica.engine.rules.replication.acknowledgement import ACKS_ALL
+from kreplica.engine.rules.replication.log_truncation import truncate_by_leader_epoch
+from kreplica.engine.trace import Kind
+from kreplica.report.log_strips import log_strips
+
+PLENTY = 2**30
+ROOT = Path(__file__).parents[4]
+WITHOUT_ELR, WITH_ELR, MENDED = VERSIONS
+
+
+def loses(name: str, bounds: SettingsBounds) -> bool:
+    """Whether a record can be lost within three faults from a preferred leader, by counting its copies.
+
+    With acks=1 it is on one replica. With acks=all every replica has to fail, or to leave the ISR before it has the
+    record, which is then on as many as min ISR says. Those lose their logs, or an unclean election passes them over:
+    it may do so where a replica left before. The last member of an ISR that cannot become empty leads again without
+    its log; with ELR that takes as many unclean shutdowns as min ISR says (KIP-966), unless an election is unclean.
+    Without any of these a leader that has missed another's epoch commits what a third replica has cut, if those two
+    are enough for min ISR: `MISSED_EPOCH` has how.
+    """
+    if bounds.acks == 1:
+        return bounds.faults > 0
+    if bounds.faults < bounds.replicas:
+        return False
+    if bounds.unclean:
+        return bounds.losses > 0 or bounds.min_isr < bounds.replicas
+    if VERSIONS[name].positions_outlive_leaders and bounds.replicas >= 3 and bounds.min_isr < bounds.replicas:
+        return True
+    crashes = min(bounds.faults, bounds.losses + bounds.stops)
+    return bounds.losses > 0 and crashes >= (bounds.min_isr if VERSIONS[name].elr else 1)
+
+
+def of_two_replicas() -> Iterator[tuple[str, SettingsBounds]]:
+    for name, min_isr, unclean in product((WITHOUT_ELR, WITH_ELR), (1, 2), (False, True)):
+        for budget in ((1, 1, 1), (2, 0, 0), (2, 0, 2), (2, 1, 0), (2, 1, 1), (2, 2, 0)):
+            yield name, SettingsBounds(2, 1, ACKS_ALL, min_isr, unclean, *budget)
+
+
+def steps_to_loss(name: str, bounds: SettingsBounds) -> int | None:
+    model = model_of(name, bounds)
+    found = search(model, model.invariants, PLENTY)
+    assert found.broken or found.complete
+    return len(found.broken["acknowledged-kept"]) - 1 if found.broken else None
+
+
+def test_every_setting_of_two_replicas_loses_where_counting_copies_says_so() -> None:
+    for name, bounds in of_two_replicas():
+        assert (steps_to_loss(name, bounds) is not None) == loses(name, bounds), (name, bounds)
+
+
+STORIES = {
+    # a record is written, the leader is fenced, the next hears that it leads
+    (WITH_ELR, SettingsBounds(3, 1, 1, 2, False, 1, 0, 0)): 3,
+    # both followers leave the ISR, a record is written, the leader is fenced, another hears that it leads
+    (WITHOUT_ELR, SettingsBounds(3, 1, ACKS_ALL, 1, True, 3, 0, 0)): 5,
+    # the follower leaves the ISR, a record is written, the leader loses its log, expires, starts, is active, leads
+    (WITH_ELR, SettingsBounds(2, 1, ACKS_ALL, 1, False, 2, 1, 0)): 7,
+    # a record is written, fetched, and told by a second fetch; the leader is fenced, the other loses its log and so on
+    (WITHOUT_ELR, SettingsBounds(2, 1, ACKS_ALL, 2, False, 2, 1, 0)): 9,
+    # a record is written, fetched and told; both crash, expire and start, and the last leader leads without its log
+    (WITH_ELR, SettingsBounds(2, 1, ACKS_ALL, 2, False, 2, 1, 1)): 11,
+}
+
+
+@pytest.mark.parametrize(("case", "steps"), STORIES.items())
+def test_the_shortest_loss_is_the_story_on_paper(case: tuple[str, SettingsBounds], steps: int) -> None:
+    assert steps_to_loss(*case) == steps
+
+
+MISSED_EPOCH = (
+    # broker 2 leads, and all three are in sync
+    *(("cut-off", 0), ("hear", 0), ("hear", 1), ("hear", 2), ("unfence", 0), ("fetch", 0)),
+    # broker 3 has the record, and broker 2 knows it
+    *(("write", 1), ("fetch", 2), ("fetch", 2)),
+    # broker 1 leads, and broker 3 cuts its log
+    *(("elect-preferred", 0), ("hear", 0), ("hear", 2), ("fetch", 2)),
+    # broker 2 leads again and commits; broker 3 leads without the record
+    *(("cut-off", 0), ("hear", 1), ("cut-off", 1), ("hear", 2)),
+)
+THREE_FAULTS = SettingsBounds(3, 1, ACKS_ALL, 2, False, 3, 0, 0)
+
+
+@pytest.mark.parametrize(("name", "kept"), [(WITHOUT_ELR, False), (WITH_ELR, False), (MENDED, True)])
+def test_a_leader_that_missed_an_epoch_commits_what_a_follower_has_cut(name: str, kept: bool) -> None:
+    model = model_of(name, THREE_FAULTS)
+    state = model.initial
+    for action in MISSED_EPOCH:
+        assert model.invariants[0].holds(state)
+        state = next(one.state for one in successors(model, state) if (one.action.name, one.chosen[0]) == action)
+    assert model.invariants[0].holds(state) == kept
+
+
+@pytest.mark.slow
+def test_no_shorter_way_loses_without_a_lost_log_and_none_at_all_once_mended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KREPLICA_CACHE", str(tmp_path))
+    for name, steps in ((WITH_ELR, len(MISSED_EPOCH)), (MENDED, None)):
+        model = model_of(name, THREE_FAULTS)
+        found = compiled_search.search(model, model.invariants, PLENTY)
+        assert found.broken or found.complete
+        assert (len(found.broken["acknowledged-kept"]) - 1 if found.broken else None) == steps
+
+
+def walks(records: int, count: int) -> Iterator[tuple[list[Taken], SettingsState, str]]:
+    """Random walks of both models, unclean elections and lost logs among them."""
+    for name, seed in product(VERSIONS, range(count)):
+        chance = Random(seed)
+        acks, unclean = chance.choice((1, ACKS_ALL)), chance.random() < 0.5
+        model = model_of(name, SettingsBounds(3, records, acks, chance.choice((1, 2)), unclean, 5, 2, 5))
+        state, steps = model.initial, list[Taken]()
+        while len(steps) < 60 and (possible := list(successors(model, state))):
+            steps.append(chance.choice(possible))
+            state = steps[-1].state
+            model.layout.key(state)
+        yield steps, model.initial, name
+
+
+def test_a_follower_cuts_its_log_where_the_engine_does() -> None:
+    seen_cuts = 0
+    for steps, _, _ in walks(3, 60):
+        for step in steps:
+            state = step.state
+            for follower, leader in ((f, state.leader[f]) for f in range(3) if state.leader[f] not in (-1, f)):
+                if state.epoch[leader] != state.epoch[follower] or state.leader[leader] != leader:
+                    continue
+                logs = [cache(state, replica) for replica in (follower, leader)]
+                end, leader_end = log_end(state, follower), log_end(state, leader)
+                wanted = truncate_by_leader_epoch(*logs[0], end, 0, *logs[1], leader_end)
+                assert agreed_end(state, follower, leader) == wanted
+                seen_cuts += wanted < end
+    assert seen_cuts > 20
+
+
+def cache(state: SettingsState, replica: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Leader epochs of a log, and where they begin."""
+    log = len(state.written_in)
+    epochs = [state.written_in[state.records[replica * log + at] - 1] for at in range(log_end(state, replica))]
+    return tuple(dict.fromkeys(epochs)), tuple(epochs.index(epoch) for epoch in dict.fromkeys(epochs))
+
+
+def test_the_events_of_a_walk_make_its_state() -> None:
+    kinds = set[str]()
+    for steps, initial, _ in walks(2, 20):
+        events = events_of(initial, steps)
+        kinds |= {event.kind for event in events}
+        strips = {strip.node: strip for strip in log_strips(events)}
+        last = seen(steps[-1].state)
+        for replica in range(3):
+            strip = strips.get(f"broker-{replica + 1}")
+            held = sum(len(piece.values) for piece in strip.pieces) if strip else 0
+            assert held == seen_log_end(last, replica)
+    assert kinds >= {Kind.CRASHED, Kind.STARTED, Kind.DISK_LOST, Kind.BROKER_FENCED, Kind.BROKER_UNFENCED}
+    assert kinds >= {Kind.PARTITION_CHANGED, Kind.BECAME_LEADER, Kind.BECAME_FOLLOWER, Kind.RESIGNED, Kind.TRUNCATED}
+
+
+def test_the_table_of_the_page_has_every_row_and_the_verdicts_of_counted_copies() -> None:
+    sys.path.insert(0, str(ROOT / "docs" / "generator"))
+    try:
+        import loss_table
+    finally:
+        sys.path.pop(0)
+    text = (ROOT / "docs" / "losses.md").read_text(encoding="utf-8")
+    shown = text.partition(loss_table.BEGIN)[2].partition(loss_table.END)[0]
+    assert shown.startswith(f"\n{loss_table.title()}")
+    lines = shown.strip().splitlines()[2:]
+    assert len(lines) == len(loss_table.models())
+    recomputed = 0
+    for line, (name, bounds) in zip(lines, loss_table.models(), strict=True):
+        cells = [each.strip() for each in line.strip("|").split("|")][-len(loss_table.BUDGETS) :]
+        assert f"{line}\n" == loss_table.row(name, bounds, cells)
+        for told, (faults, losses, stops) in zip(cells, loss_table.BUDGETS, strict=True):
+            budget = bounds._replace(faults=faults, losses=losses, stops=stops)
+            assert (told != loss_table.HOLDS) == loses(name, budget), (name, budget)
+            if bounds.acks == 1 or (faults == 1 and bounds.min_isr == 2 and bounds.unclean):
+                assert told == str(steps_to_loss(name, budget) or loss_table.HOLDS)
+                recomputed += 1
+    assert recomputed == 34
+
+
+@pytest.mark.slow
+def test_the_compiled_search_finds_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KREPLICA_CACHE", str(tmp_path))
+    for name, bounds in of_two_replicas():
+        model = model_of(name, bounds)
+        plain = search(model, model.invariants, PLENTY)
+        compiled = compiled_search.search(model, model.invariants, PLENTY)
+        assert (compiled.distinct, compiled.depth, compiled.complete) == (plain.distinct, plain.depth, plain.complete)
+        assert compiled.broken == plain.broken
