@@ -6,13 +6,23 @@ the number before and the next element; a key of several columns is a path in th
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from kreplica.history.tables import HistoryTable
-from kreplica.model.columns import BoolColumn, Column, IntColumn, Integers, IntListColumn, Mask, StringColumn
+from kreplica.model.columns import (
+    BoolColumn,
+    Column,
+    IntColumn,
+    Integers,
+    IntListColumn,
+    Mask,
+    StringColumn,
+    null_column,
+)
 from kreplica.model.schema import Kind
 from kreplica.model.table import Table
 
@@ -94,8 +104,12 @@ class _Words:
         self._numbers: dict[str, int] = {}
 
     def of(self, column: StringColumn) -> Integers:
-        known = self._numbers
-        numbers = [known.setdefault(word, len(known)) for word in column.dictionary]
+        known, words = self._numbers, column.dictionary
+        if len(column) < len(words):  # few rows of a large table still have all of its words
+            used, places = np.unique(column.codes, return_inverse=True)
+            some = [UNKNOWN if code < 0 else known.setdefault(words[code], len(known)) for code in used.tolist()]
+            return np.array(some, np.int64)[places]
+        numbers = [known.setdefault(word, len(known)) for word in words]
         return np.array([*numbers, UNKNOWN], np.int64)[column.codes]
 
     def column(self, numbers: Integers) -> StringColumn:
@@ -118,11 +132,16 @@ class Coded:
     keys: Integers
     values: npt.NDArray[np.int64]
 
-    @property
-    def told(self) -> Mask:
-        """Columns that any row knows."""
-        known: Mask = (self.values != UNKNOWN).any(axis=0)
-        return known
+
+def _same_columns(one: Table, other: Table, names: Iterable[str]) -> bool:
+    return all(one[name] is other[name] for name in names)
+
+
+def _each_key_once(coded: Coded) -> Coded:
+    if np.bincount(coded.keys, minlength=1).max() < 2:
+        return coded
+    first = np.sort(np.unique(coded.keys, return_index=True)[1])
+    return Coded(coded.keys[first], coded.values[first])
 
 
 class Coder:
@@ -134,6 +153,7 @@ class Coder:
         self._lists = {field.name: Paths() for field in table.value_fields if field.kind is Kind.INT_LIST}
         self._key_paths = [Paths() for _ in table.keys[1:] or table.keys]
         self._known_keys = np.zeros((0, len(table.keys)), np.int64)
+        self._before: tuple[Table, Coded] | None = None
 
     @property
     def key_count(self) -> int:
@@ -142,11 +162,27 @@ class Coder:
 
     def code(self, rows: Table) -> Coded:
         """The codes of a table, columns that it has besides left out; of rows of one key the first counts."""
-        keys, values = self.keys(rows), self.values(rows)
-        if np.bincount(keys, minlength=1).max() < 2:
-            return Coded(keys, values)
-        first = np.sort(np.unique(keys, return_index=True)[1])
-        return Coded(keys[first], values[first])
+        before = self._before
+        if before is not None and _same_columns(before[0], rows, self.table.keys):
+            coded = self._coded_again(*before, rows)
+        else:
+            coded = _each_key_once(Coded(self.keys(rows), self.values(rows)))
+        self._before = (rows, coded) if len(coded.keys) == len(rows) else None
+        return coded
+
+    def _coded_again(self, before: Table, coded: Coded, rows: Table) -> Coded:
+        """The codes of rows of the same keys; the same object if the state is the same, too."""
+        others = [
+            (place, field.name)
+            for place, field in enumerate(self.table.value_fields)
+            if rows[field.name] is not before[field.name]
+        ]
+        if not others:
+            return coded
+        values = coded.values.copy()
+        for place, name in others:
+            values[:, place] = self._codes(name, rows[name])
+        return Coded(coded.keys, values)
 
     def values(self, rows: Table) -> npt.NDArray[np.int64]:
         """The codes of the values of a table's rows."""
@@ -194,6 +230,19 @@ class Coder:
             field.name: self._column(field.name, field.kind, coded.values[:, at]) for at, field in enumerate(fields)
         }
         return {**self.key_columns(coded.keys), **values}
+
+    def table_of(self, coded: Coded) -> Table:
+        """The rows as a table of a snapshot; what is measured is null.
+
+        No rows where it cannot be: the size of a replica is known where the replica is, so that nobody takes it for 0.
+        """
+        schema = self.table.of
+        if not all(schema.field(name).nullable for name in self.table.measured):
+            return Table.empty(schema)
+        columns = self.columns(coded)
+        for name in self.table.measured:
+            columns[name] = null_column(schema.field(name).kind, len(coded.keys))
+        return Table(schema, columns).sorted()
 
     def _column(self, name: str, kind: Kind, codes: Integers) -> Column:
         known = codes > NOTHING

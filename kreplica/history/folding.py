@@ -9,7 +9,7 @@ that arrives late can be put between the others.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,8 @@ from kreplica.history.coding import UNKNOWN, Coded
 from kreplica.model.columns import Integers, Mask
 
 Matrix = npt.NDArray[np.int64]
+NEWEST = np.iinfo(np.int64).max
+"""In place of the number of the newest observation, whichever that is."""
 WHOLE_ROW = -1
 """In place of a column: the observation did not have the key."""
 
@@ -109,6 +111,10 @@ class Fold:
         self._exceptions: list[Exceptions] = []
         self._values = np.zeros((0, width), np.int64)
         self._first, self._last = _NONE, _NONE
+        self._going_on = False
+        self._repeatable: Coded | None = None
+        self._stored = open_runs if open_runs is not None else Runs.joined([], width)
+        self._stored_newest = self.newest
         if open_runs is not None and len(open_runs):
             keys = open_runs.coded.keys
             self._grow(int(keys.max()) + 1)
@@ -118,8 +124,46 @@ class Fold:
                 open_runs.last,
             )
 
+    @property
+    def newest(self) -> int:
+        """Number of the newest observation, -1 if there is none."""
+        return self.told[-1].place if self.told else -1
+
+    @property
+    def left_open_runs_alone(self) -> bool:
+        """True if the open runs are the stored ones, and the same of them were seen by the newest observation."""
+        self._settle()
+        stored, keys = self._stored, self._stored.coded.keys
+        return (
+            not self._closed
+            and len(keys) == np.count_nonzero(self._last >= 0)
+            and np.array_equal(self._first[keys], stored.first)
+            and np.array_equal(self._last[keys] == self.newest, stored.last == self._stored_newest)
+            and np.array_equal(self._values[keys], stored.coded.values)
+        )
+
     def observe(self, told: Told, rows: Coded) -> None:
         """Adds what the next observation knows."""
+        self._settle()
+        if not self._is_repeated(told, rows):
+            missed = self._observe(told, rows)
+            self._repeatable = None if missed else rows
+            return
+        self._last[rows.keys] = told.place
+        self.told.append(told)
+
+    def _is_repeated(self, told: Told, rows: Coded) -> bool:
+        """True if the observation before told the very same, and nothing besides of what is known."""
+        before = self.told[-1] if self.told else None
+        return (
+            rows is self._repeatable
+            and before is not None
+            and told.whole == before.whole
+            and np.array_equal(told.columns, before.columns)
+        )
+
+    def _observe(self, told: Told, rows: Coded) -> bool:
+        """Adds what the next observation knows; True if it did not know something that is known of its keys."""
         keys, found = rows.keys, rows.values
         self._grow(int(keys.max(initial=-1)) + 1)
         run = self._values[keys]
@@ -134,13 +178,39 @@ class Fold:
         self._values[keys] = kept
         self._first[keys[~goes_on]] = told.place
         self._last[keys] = told.place
-        self._note(told.place, keys, (found == UNKNOWN) & (kept != UNKNOWN) & told.columns)
+        nulls = (found == UNKNOWN) & (kept != UNKNOWN) & told.columns
+        self._note(told.place, keys, nulls)
         if told.whole:
             self._close(np.flatnonzero((self._last >= 0) & (self._last != told.place)), told.place)
         self.told.append(told)
+        return bool(nulls.any())
+
+    def observe_change(self, told: Told, rows: Coded, gone: Integers) -> None:
+        """Adds a next observation that is whole by what differs from the one before.
+
+        Args:
+            told: The observation.
+            rows: Rows that are new or others.
+            gone: Numbers of keys that are there no more.
+        """
+        self._repeatable = None
+        if not self._going_on:
+            self._going_on = True
+            self._last[self._last >= 0] = NEWEST
+        known = gone[gone < len(self._last)]
+        self._close(known[self._last[known] >= 0], told.place)
+        self._observe(replace(told, whole=False), rows)
+        self._last[rows.keys] = NEWEST
+
+    def _settle(self) -> None:
+        """Names the newest observation in place of the word for it, which many changes one after the other need."""
+        if self._going_on:
+            self._going_on = False
+            self._last[self._last == NEWEST] = self.newest
 
     def open_runs(self) -> Runs:
         """The runs that nothing has ended."""
+        self._settle()
         return self._runs(np.flatnonzero(self._last >= 0), -1)
 
     def closed_runs(self) -> Runs:
@@ -152,15 +222,17 @@ class Fold:
         return Exceptions.joined(self._exceptions)
 
     def _grow(self, count: int) -> None:
-        more = count - len(self._last)
-        if more > 0:
+        if count > len(self._last):
+            more = max(count, 2 * len(self._last)) - len(self._last)  # rows that come one by one grow it seldom
             self._values = np.concatenate([self._values, np.full((more, self._width), UNKNOWN, np.int64)])
             self._first = np.concatenate([self._first, np.full(more, -1, np.int64)])
             self._last = np.concatenate([self._last, np.full(more, -1, np.int64)])
 
     def _runs(self, keys: Integers, ended: int) -> Runs:
+        last = self._last[keys]
+        last[last == NEWEST] = self.newest
         coded = Coded(keys, self._values[keys])
-        return Runs(coded, self._first[keys], self._last[keys], np.full(len(keys), ended, np.int64))
+        return Runs(coded, self._first[keys], last, np.full(len(keys), ended, np.int64))
 
     def _close(self, keys: Integers, place: int) -> None:
         if len(keys):

@@ -5,26 +5,27 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import partial
-from pathlib import Path
+from itertools import islice
 from typing import Annotated, TypeAlias
 
 from msgspec import Struct
 
-from kreplica.errors import ExitCode, InputError, UsageError, os_reason
+from kreplica.errors import ExitCode, UsageError, os_reason
+from kreplica.history.backfill import THIS_PROCESS, ClientWorkers, MonthTask, Workers, snapshots_of
 from kreplica.history.layout import is_cluster_folder, parse_month
 from kreplica.history.model import month_of
-from kreplica.history.month import Added, Incoming, Month, drop_month
+from kreplica.history.month import Added, Incoming, drop_month
 from kreplica.history.observations import digest_of
-from kreplica.history.storage import Storage
 from kreplica.model.rows import Meaning
 from kreplica.store.manifest import Manifest
-from kreplica.store.reading import list_manifests, read_snapshot_files
+from kreplica.store.reading import StoredSnapshot, list_manifests, may_be_manifest
 from kreplica.store.selection import dump_directories
+from kreplica.system.locations import Place, is_file
+from kreplica.system.storage import Storage
 
-Seen: TypeAlias = Callable[[int], object]
+Seen: TypeAlias = Callable[[int, int], object]
 
 MOST_NAMED = 20
 """Snapshots of a kind that get a warning each."""
@@ -73,6 +74,8 @@ class Ingested:
         unread: Files that are no snapshots.
         dropped: Months that were older than all that is kept.
         problems: One line for each of what was left out.
+        by: Who added to the months, in words.
+        notes: One line for each thing that is to be known of them.
     """
 
     rows: Sequence[IngestedCluster]
@@ -80,6 +83,8 @@ class Ingested:
     unread: int
     dropped: int
     problems: Sequence[str] = ()
+    by: str = THIS_PROCESS
+    notes: Sequence[str] = ()
 
     def total(self, name: str) -> int:
         """Sum of a column of numbers."""
@@ -94,11 +99,11 @@ class Ingested:
     def warnings(self) -> list[str]:
         """Lines on what was left out, the first of each kind, and how many more there are."""
         rest = len(self.problems) - MOST_NAMED
-        found = list(self.problems[:MOST_NAMED])
+        found = [*self.notes, *self.problems[:MOST_NAMED]]
         return [*found, f"{rest} more snapshots or files left out"] if rest > 0 else found
 
 
-def stored_snapshots(paths: Iterable[Path], cluster: str | None = None) -> tuple[list[Candidate], list[str]]:
+def stored_snapshots(paths: Iterable[Place], cluster: str | None = None) -> tuple[list[Candidate], list[str]]:
     """The snapshots of dump directories, and a line for each file that is none.
 
     Args:
@@ -109,7 +114,7 @@ def stored_snapshots(paths: Iterable[Path], cluster: str | None = None) -> tuple
         InputError: A path is not there.
     """
     some = list(paths)
-    files = [path for path in some if path.is_file()]
+    files = [path for path in some if may_be_manifest(path) and is_file(path)]
     folders = dump_directories(path for path in some if path not in files)
     listing = list_manifests([*folders, *files])
     problems = [f"{problem.path}: {problem.reason}" for problem in listing.problems]
@@ -119,7 +124,7 @@ def stored_snapshots(paths: Iterable[Path], cluster: str | None = None) -> tuple
 def _candidate(manifest: Manifest, cluster: str | None) -> Candidate:
     facts = manifest.snapshot
     taken_ms = round(facts.taken_at.timestamp() * 1000)
-    incoming = Incoming(taken_ms, digest_of(manifest), partial(read_snapshot_files, manifest), str(manifest.path))
+    incoming = Incoming(taken_ms, digest_of(manifest), StoredSnapshot(manifest), str(manifest.path))
     return Candidate(facts.cluster_id or cluster, facts.name, incoming)
 
 
@@ -132,6 +137,7 @@ def ingest(
     compact: bool = False,
     seen: Seen | None = None,
     unread: Sequence[str] = (),
+    workers: Workers | None = None,
 ) -> Ingested:
     """Takes snapshots into a history. Which order they come in, and how often, makes no difference to it.
 
@@ -141,8 +147,9 @@ def ingest(
         keep: Snapshots older than this are refused, and months that ended before are dropped; None keeps all.
         now: The moment that ages count from; now if None.
         compact: Joins the pieces of each month that was added to.
-        seen: Called with the number of snapshots of each month that is done.
+        seen: Called after each month with the numbers of snapshots that are done, and of all.
         unread: Lines on files that are no snapshots.
+        workers: Those who add to the months; this process if None.
 
     Raises:
         UsageError: The history cannot be written to.
@@ -154,60 +161,66 @@ def ingest(
     for one in candidates:
         if one.cluster is not None:
             by_cluster[one.cluster].append(one)
+    clusters = [
+        _Cluster.of(storage, label, some, oldest, compact=compact) for label, some in sorted(by_cluster.items())
+    ]
     rows, problems = [], [*unread, *map(_nameless_line, nameless)]
+    workers = workers or ClientWorkers(processes=1)
     with _explained(storage):
         dropped = 0 if oldest is None else _drop_old(storage, month_of(oldest))
-        for cluster, some in sorted(by_cluster.items()):
-            row, lines = _take_in(_Place(storage, cluster, compact), some, oldest, seen)
-            rows.append(row)
-            problems += lines
-    return Ingested(rows, len(nameless), len(unread), dropped, problems)
+        found = iter(_results(workers, [task for one in clusters for task in one.months], seen))
+    for place in clusters:
+        results = list(islice(found, len(place.months)))
+        rows.append(place.row(results))
+        problems += [f"{snapshot.name}: {error}" for result in results for snapshot, error in result.damaged]
+    return Ingested(rows, len(nameless), len(unread), dropped, problems, workers.by, workers.notes)
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
-    """A cluster in a history."""
+class _Cluster:
+    """A cluster's snapshots, and those of them that are young enough, by month."""
 
-    storage: Storage
-    cluster: str
-    compact: bool
+    label: str
+    candidates: Sequence[Candidate]
+    months: Sequence[MonthTask]
 
-    def add(self, month: str, incoming: Sequence[Incoming]) -> Added:
-        """Adds to a month; where the history is damaged, none of them could be added."""
-        place = Month(self.storage, self.cluster, month)
-        try:
-            added = place.add(incoming)
-            return replace(added, bytes=place.compact()) if self.compact else added
-        except InputError as error:
-            return Added(0, 0, tuple((one, error) for one in incoming))
+    @classmethod
+    def of(
+        cls, storage: Storage, label: str, candidates: Sequence[Candidate], oldest: int | None, *, compact: bool
+    ) -> _Cluster:
+        """Sorts a cluster's snapshots into months; those before ``oldest`` are in none."""
+        months: dict[str, list[Incoming]] = defaultdict(list)
+        for one in candidates:
+            if oldest is None or one.snapshot.taken_ms >= oldest:
+                months[month_of(one.snapshot.taken_ms)].append(one.snapshot)
+        tasks = [MonthTask(storage, label, month, some, compact) for month, some in sorted(months.items())]
+        return cls(label, candidates, tasks)
+
+    def row(self, results: Sequence[Added]) -> IngestedCluster:
+        """Its row of the answer."""
+        ordered = sorted(self.candidates, key=lambda one: (one.snapshot.taken_ms, one.snapshot.digest))
+        return IngestedCluster(
+            cluster=self.label,
+            name=ordered[-1].name,
+            added=sum(result.added for result in results),
+            known=sum(result.known for result in results),
+            refused=len(self.candidates) - snapshots_of(self.months),
+            damaged=sum(len(result.damaged) for result in results),
+            months=len(self.months),
+            first_taken_at=time_text(ordered[0].snapshot.taken_ms),
+            last_taken_at=time_text(ordered[-1].snapshot.taken_ms),
+            bytes=sum(result.bytes for result in results),
+        )
 
 
-def _take_in(
-    place: _Place, candidates: Sequence[Candidate], oldest: int | None, seen: Seen | None
-) -> tuple[IngestedCluster, list[str]]:
-    months: dict[str, list[Incoming]] = defaultdict(list)
-    young = [one.snapshot for one in candidates if oldest is None or one.snapshot.taken_ms >= oldest]
-    for one in young:
-        months[month_of(one.taken_ms)].append(one)
-    results = []
-    for month, some in sorted(months.items()):
-        results.append(place.add(month, some))
+def _results(workers: Workers, tasks: Sequence[MonthTask], seen: Seen | None) -> list[Added]:
+    done, every, results = 0, snapshots_of(tasks), []
+    for task, result in zip(tasks, workers.add(tasks), strict=True):
+        results.append(result)
+        done += len(task.incoming)
         if seen is not None:
-            seen(len(some))
-    ordered = sorted(candidates, key=lambda one: (one.snapshot.taken_ms, one.snapshot.digest))
-    row = IngestedCluster(
-        cluster=place.cluster,
-        name=ordered[-1].name,
-        added=sum(result.added for result in results),
-        known=sum(result.known for result in results),
-        refused=len(candidates) - len(young),
-        damaged=sum(len(result.damaged) for result in results),
-        months=len(months),
-        first_taken_at=time_text(ordered[0].snapshot.taken_ms),
-        last_taken_at=time_text(ordered[-1].snapshot.taken_ms),
-        bytes=sum(result.bytes for result in results),
-    )
-    return row, [f"{one.name}: {error}" for result in results for one, error in result.damaged]
+            seen(done, every)
+    return results
 
 
 def time_text(taken_ms: int) -> str:

@@ -5,6 +5,9 @@
     cluster=Zk5…/month=2026-11/partitions/open-….parquet     runs that nothing has ended yet
     cluster=Zk5…/month=2026-11/partitions/closed-….parquet   runs that have ended
     cluster=Zk5…/month=2026-11/partitions/unknown-….parquet  what observations inside runs did not know
+    cluster=Zk5…/month=2026-11/partitions/samples-….parquet  offsets, once a day
+    cluster=Zk5…/month=2026-11/metadata_log/whole-….parquet  steps of metadata logs
+    cluster=Zk5…/month=2026-11/exact_partitions/whole-….parquet  what metadata logs said; also exact_brokers, …
     cluster=Zk5…/month=2026-11/brokers/…, configs, groups, log_dirs, quorum, replicas: the same
 
 Data files are named by the SHA-256 of their content.
@@ -19,12 +22,12 @@ from kreplica.store.layout import path_segment
 
 MANIFESTS = "manifests"
 OBSERVATIONS = "observations"
-WHOLE, OPEN, CLOSED, UNKNOWN_CELLS = "whole", "open", "closed", "unknown"
+WHOLE, OPEN, CLOSED, UNKNOWN_CELLS, SAMPLES = "whole", "open", "closed", "unknown", "samples"
 """Parts of a table; observations have one only."""
 
 _MANIFEST = re.compile(r"(?P<number>\d{8})\.json")
 _MONTH = re.compile(r"month=(?P<month>\d{4}-(?:0[1-9]|1[0-2]))")
-_DATA = re.compile(r"(?:whole|open|closed|unknown)-[0-9a-f]{24}\.parquet")
+_DATA = re.compile(r"(?:whole|open|closed|unknown|samples)-[0-9a-f]{24}\.parquet")
 _CLUSTER = "cluster="
 
 

@@ -1,8 +1,11 @@
 """The manifest of a cluster's month: the files that hold it. Manifests are numbered, and the newest one counts.
 
-{"schema": "kreplica/history/v1", "schema_version": 1, "cluster": "Zk5…", "month": "2026-11",
+{"schema": "kreplica/history/v1", "schema_version": 2, "cluster": "Zk5…", "month": "2026-11",
  "files": [{"table": "partitions", "part": "open", "path": "cluster=…/month=…/partitions/open-….parquet",
             "rows": 1200, "bytes": 18231}]}
+
+In version 1 each run names the observation that saw it last, the newest one, too. Such a month is read, and written
+anew with what is added to it.
 """
 
 from __future__ import annotations
@@ -13,14 +16,15 @@ from typing import Annotated
 import msgspec
 
 from kreplica.errors import InputError
-from kreplica.history.layout import CLOSED, OBSERVATIONS, OPEN, UNKNOWN_CELLS, WHOLE, is_data_file
+from kreplica.history.layout import CLOSED, OBSERVATIONS, OPEN, SAMPLES, UNKNOWN_CELLS, WHOLE, is_data_file
+from kreplica.history.log_steps import EXACT_TABLES, STEPS
 from kreplica.history.tables import TABLES
+from kreplica.store.versions import AGAIN, check_version
 from kreplica.system.untrusted_files import MalformedError, decode_json
 
 HISTORY_SCHEMA = "kreplica/history/v1"
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 _Count = Annotated[int, msgspec.Meta(ge=0)]
-_AGAIN = "it is damaged or foreign: restore it from where it was copied, or remove it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,21 +46,17 @@ class HistoryManifest:
         cluster: The cluster's label.
         month: 2026-11, UTC.
         files: In the order of tables and parts.
+        version: Schema version that it was written in.
     """
 
     cluster: str
     month: str
     files: tuple[HistoryFile, ...]
+    version: int = SCHEMA_VERSION
 
     def of(self, table: str, part: str) -> tuple[HistoryFile, ...]:
         """The files of a part of a table."""
         return tuple(file for file in self.files if (file.table, file.part) == (table, part))
-
-
-@dataclass(frozen=True, slots=True)
-class _Version:
-    schema: str
-    schema_version: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,21 +86,18 @@ def decode_manifest(content: bytes, folder: str, source: str) -> HistoryManifest
         InputError: It is damaged, foreign, or of a newer kreplica.
     """
     try:
-        version = decode_json(content, _Version)
-        if version.schema != HISTORY_SCHEMA:
-            raise InputError(source, "", f"expected the schema {HISTORY_SCHEMA}, found {version.schema}", _AGAIN)
-        if version.schema_version > SCHEMA_VERSION:
-            reason = f"schema version {version.schema_version}, this kreplica reads up to {SCHEMA_VERSION}"
-            raise InputError(source, "", reason, "use the newer kreplica that wrote it")
+        check_version(content, HISTORY_SCHEMA, SCHEMA_VERSION, source)
         document = decode_json(content, _Document)
     except MalformedError as error:
-        raise InputError(source, "", f"not a manifest of a history: {error}", _AGAIN) from None
+        raise InputError(source, "", f"not a manifest of a history: {error}", AGAIN) from None
     for file in document.files:
         if not is_data_file(folder, file.table, file.path) or (file.table, file.part) not in _PARTS:
-            raise InputError(source, "", f"file {file.path!r} is not one of this month", _AGAIN)
+            raise InputError(source, "", f"file {file.path!r} is not one of this month", AGAIN)
     if [file.part for file in document.files if file.table == OBSERVATIONS] != [WHOLE]:
-        raise InputError(source, "", "it does not name one file of observations", _AGAIN)
-    return HistoryManifest(document.cluster, document.month, document.files)
+        raise InputError(source, "", "it does not name one file of observations", AGAIN)
+    return HistoryManifest(document.cluster, document.month, document.files, document.schema_version)
 
 
 _PARTS = {(OBSERVATIONS, WHOLE)} | {(table.name, part) for table in TABLES for part in (OPEN, CLOSED, UNKNOWN_CELLS)}
+_PARTS |= {(table.name, SAMPLES) for table in TABLES if table.sampled}
+_PARTS |= {(name, WHOLE) for name in (STEPS.name, *EXACT_TABLES)}

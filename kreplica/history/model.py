@@ -9,6 +9,10 @@ A history is a function of the set of snapshots, never of the order in which the
 - A run is valid from its first observation, was last seen by its last one, and is valid to the first later observation
   that says otherwise, if any. The change lies after last_seen, and not after valid_to.
 - Runs are cut at each month's start (UTC): a month depends on the observations of that month alone.
+- A metadata log is a series of observations of its own, each whole: the state after each of its records, in the order
+  of offsets. Null in it is a value. Its runs stand beside those of snapshots; a border that is a record is exact.
+- What is measured is no part of a run. Samples of it are kept: of each day (or hour) those of the first observation
+  that tells any.
 """
 
 from __future__ import annotations
@@ -87,6 +91,22 @@ def _fold_month(observations: Iterable[Observation]) -> list[Run]:
 
 def _contradicts(values: Row, row: Row) -> bool:
     return any(name in values and values[name] != value for name, value in row.items())
+
+
+def sampled(
+    observations: Iterable[Observation], columns: frozenset[str], every_ms: int
+) -> list[tuple[Observation, Key, dict[str, Hashable]]]:
+    """The samples of one table that are kept, one for so many milliseconds, each with its observation and key."""
+    first: dict[int, Observation] = {}
+    for one in sorted(observations, key=lambda one: one.place):
+        if any(columns & row.keys() for row in one.rows.values()):
+            first.setdefault(one.taken_at // every_ms, one)
+    return [
+        (one, key, {name: row[name] for name in columns & row.keys()})
+        for one in first.values()
+        for key, row in one.rows.items()
+        if columns & row.keys()
+    ]
 
 
 def month_of(taken_at: int) -> str:

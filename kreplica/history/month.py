@@ -11,14 +11,21 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from kreplica.errors import InputError, KreplicaError, UsageError, os_reason
+import numpy as np
+
+from kreplica.errors import InputError, KreplicaError, UnreachableError, UsageError, os_reason
+from kreplica.history.alignment import Beside, KnownColumns, differing_rows
 from kreplica.history.coding import Coded, Coder
 from kreplica.history.files import (
     decode_exceptions,
     decode_runs,
+    encode_exact,
     encode_exceptions,
     encode_observations,
     encode_runs,
+    encode_samples,
+    encode_steps,
+    table_of_runs,
 )
 from kreplica.history.folding import Exceptions, Fold, Runs, Told, told_rows
 from kreplica.history.layout import (
@@ -26,6 +33,7 @@ from kreplica.history.layout import (
     MANIFESTS,
     OBSERVATIONS,
     OPEN,
+    SAMPLES,
     UNKNOWN_CELLS,
     WHOLE,
     data_path,
@@ -33,15 +41,49 @@ from kreplica.history.layout import (
     month_folder,
     parse_number,
 )
-from kreplica.history.manifest import HistoryFile, HistoryManifest, decode_manifest, encode_manifest
-from kreplica.history.observations import SCHEMA, Seen, from_table, seen_of, times_of, told_by, told_columns
-from kreplica.history.storage import Storage, put
-from kreplica.history.tables import TABLES, HistoryTable, is_told, is_whole
-from kreplica.model.columns import Integers
+from kreplica.history.log_folding import coded_steps, fold_steps, unfolded_steps
+from kreplica.history.log_steps import (
+    EXACT_TABLES,
+    STEPS,
+    LogSlice,
+    LogStep,
+    counting_steps,
+    exact_name,
+    from_steps_table,
+)
+from kreplica.history.manifest import (
+    SCHEMA_VERSION,
+    HistoryFile,
+    HistoryManifest,
+    decode_manifest,
+    encode_manifest,
+)
+from kreplica.history.observations import (
+    SCHEMA,
+    Seen,
+    from_table,
+    newest_telling,
+    seen_of,
+    times_of,
+    told_by,
+    told_columns,
+)
+from kreplica.history.samples import (
+    all_samples,
+    is_sampling,
+    numbered,
+    sampled_columns,
+    sampled_observations,
+    samples_of,
+)
+from kreplica.history.tables import LOG_TABLES, TABLES, HistoryTable, is_told, is_whole
+from kreplica.model.columns import Integers, Mask
 from kreplica.model.schema import TableSchema
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.model.table import Table
 from kreplica.store.parquet import decode_table
+from kreplica.store.reading import SnapshotReader, StoredSnapshot
+from kreplica.system.storage import Storage, put
 from kreplica.system.untrusted_files import input_limit
 
 GRACE_SECONDS = 86_400
@@ -50,7 +92,7 @@ MOST_PIECES = 24
 MOST_TRIES = 100
 """Additions of others, one after the other, before this one is given up."""
 
-_RESTORE = "restore the history from where it was copied, or remove this month's folder and ingest it again"
+RESTORE = "restore the history from where it was copied, or remove this month's folder and ingest it again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +104,25 @@ class Incoming:
         digest: Of its content.
         read: Reads and verifies it.
         name: File or folder, for messages.
+        log: In place of a snapshot, what a metadata log says of a month.
+        held: Whether it is in this process's memory, and not to be read by another one.
     """
 
     taken_ms: int
     digest: str
     read: Callable[[], ClusterSnapshot]
     name: str
+    log: LogSlice | None = None
+    held: bool = False
+
+    @classmethod
+    def of_log(cls, log: LogSlice) -> Incoming:
+        """A month of a metadata log."""
+        return cls(log.taken_ms, "", _no_snapshot, log.name, log, held=True)
+
+
+def _no_snapshot() -> ClusterSnapshot:
+    raise AssertionError("a month of a metadata log is no snapshot")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,12 +165,21 @@ class Month:
         self.folder = month_folder(cluster, month)
 
     def add(self, incoming: Sequence[Incoming]) -> Added:
-        """Adds snapshots of this month; all that are new, in one step, or none.
+        """Adds snapshots of this month; all that are new, in one step, or none. Metadata logs are a step of their own.
 
         Raises:
             InputError: The history is damaged.
             UsageError: It cannot be written to.
         """
+        logs = [one.log for one in incoming if one.log is not None]
+        snapshots = [one for one in incoming if one.log is None]
+        if not logs:
+            return self._add_snapshots(snapshots)
+        first = self.add_logs(logs)
+        then = self._add_snapshots(snapshots)
+        return replace(then, added=first.added + then.added, known=first.known + then.known)
+
+    def _add_snapshots(self, incoming: Sequence[Incoming]) -> Added:
         for _ in range(MOST_TRIES):
             current = self._current()
             known = {one.digest for one in current.seen}
@@ -132,6 +196,46 @@ class Month:
                 return Added(added, len(incoming) - len(fresh), damaged, _size(made))
         raise self._contended()
 
+    def add_logs(self, slices: Sequence[LogSlice]) -> Added:
+        """Adds what metadata logs say of this month; all that is new, in one step, or none.
+
+        Raises:
+            InputError: The history is damaged.
+            UsageError: It cannot be written to.
+        """
+        for _ in range(MOST_TRIES):
+            current = self._current()
+            steps = self.log_steps(current.manifest)
+            known = {step.place for step in steps}
+            fresh = {one.steps[-1].place: one for one in slices if one.steps[-1].place not in known}
+            if not fresh:
+                return Added(0, len(slices), bytes=_size(current.manifest))
+            made = self._with_logs(current, steps, list(fresh.values()))
+            if made == current.manifest or self._commit(current.number, made):
+                return Added(len(fresh), len(slices) - len(fresh), bytes=_size(made))
+        raise self._contended()
+
+    def log_steps(self, manifest: HistoryManifest) -> list[LogStep]:
+        """The steps of metadata logs, in order."""
+        return [step for file in manifest.of(STEPS.name, WHOLE) for step in from_steps_table(self.read(STEPS, file))]
+
+    def _with_logs(self, current: _Current, before: Sequence[LogStep], slices: Sequence[LogSlice]) -> HistoryManifest:
+        manifest = current.manifest
+        if not current.seen:
+            manifest = with_files(manifest, OBSERVATIONS, self._file(OBSERVATIONS, WHOLE, 0, encode_observations([])))
+        steps = counting_steps([*before, *(step for one in slices for step in one.steps)])
+        file = self._file(STEPS.name, WHOLE, len(steps), encode_steps(steps))
+        manifest = with_files(manifest, STEPS.name, file)
+        for table in LOG_TABLES:
+            coder, name = Coder(table), exact_name(table)
+            stored = [decode_runs(coder, self.read(table.runs, file), -1) for file in manifest.of(name, WHOLE)]
+            changes = unfolded_steps(Runs.joined(stored, len(table.value_fields)), before)
+            for one in slices:
+                changes |= coded_steps(coder, one.steps, one.changes[table.name])
+            runs = fold_steps(table, steps, changes)
+            manifest = with_files(manifest, name, self.write(name, WHOLE, len(runs), encode_exact(coder, runs, steps)))
+        return manifest
+
     def compact(self) -> int:
         """Joins the pieces of each table; a month of the same snapshots then has the same bytes.
 
@@ -140,7 +244,10 @@ class Month:
         """
         for _ in range(MOST_TRIES):
             current = self._current()
-            made = self._compacted(current.manifest, 1)
+            manifest = current.manifest
+            if manifest.version < SCHEMA_VERSION:
+                manifest = _Change(self, current).renewed()
+            made = self._compacted(manifest, 1)
             if made == current.manifest or self._commit(current.number, made):
                 return _size(made)
         raise self._contended()
@@ -151,8 +258,8 @@ class Month:
 
     def runs(self, coder: Coder) -> Runs:
         """All runs of a table."""
-        manifest = self._current().manifest
-        return self.read_runs(coder, manifest, (CLOSED, OPEN))
+        current = self._current()
+        return self.read_runs(coder, current.manifest, (CLOSED, OPEN), newest_telling(coder.table, current.seen))
 
     def clear_up(self, grace: float = GRACE_SECONDS) -> None:
         """Removes files that the newest manifest does not name, once they are older than so many seconds."""
@@ -165,11 +272,11 @@ class Month:
             if age is not None and age > grace:
                 self._storage.remove(path)
 
-    def read_runs(self, coder: Coder, manifest: HistoryManifest, parts: Iterable[str]) -> Runs:
-        """The runs of some parts of a table."""
+    def read_runs(self, coder: Coder, manifest: HistoryManifest, parts: Iterable[str], newest: int) -> Runs:
+        """The runs of some parts of a table; ``newest`` is the number of the newest observation that tells it."""
         table = coder.table
         files = [file for part in parts for file in manifest.of(table.name, part)]
-        read = [decode_runs(coder, self.read(table.runs, file)) for file in files]
+        read = [decode_runs(coder, self.read(table.runs, file), newest) for file in files]
         return Runs.joined(read, len(table.value_fields))
 
     def read_exceptions(self, coder: Coder, manifest: HistoryManifest) -> Exceptions:
@@ -187,15 +294,31 @@ class Month:
         try:
             content = self._storage.read(file.path, max(file.bytes, 1))
         except OSError as error:
-            raise InputError(name, "", os_reason(error), _RESTORE) from None
+            raise InputError(name, "", os_reason(error), RESTORE) from None
         if len(content) != file.bytes:
-            raise InputError(name, "", f"expected {file.bytes} bytes, found {len(content)}", _RESTORE)
+            raise InputError(name, "", f"expected {file.bytes} bytes, found {len(content)}", RESTORE)
         return decode_table(schema, content, name, file.rows)[0]
+
+    def write_runs(self, part: str, runs: Table, times: Integers) -> tuple[HistoryFile, ...]:
+        """Writes a file of runs, unless there are none."""
+        return self.write(runs.schema.name, part, len(runs), encode_runs(runs, times)) if len(runs) else ()
+
+    def read_samples(self, table: HistoryTable, manifest: HistoryManifest) -> list[Table]:
+        """The samples of a table, piece by piece."""
+        return [self.read(table.samples, file) for file in manifest.of(table.name, SAMPLES)]
+
+    def write_samples(self, table: HistoryTable, parts: Sequence[Table], times: Integers) -> tuple[HistoryFile, ...]:
+        """Writes a file of samples, unless there are none."""
+        if not any(map(len, parts)):
+            return ()
+        samples = all_samples(table, parts)
+        return self.write(table.name, SAMPLES, len(samples), encode_samples(samples, times))
 
     def write(self, table: str, part: str, rows: int, content: bytes) -> tuple[HistoryFile, ...]:
         """Writes a file of the month, unless it has no rows."""
-        if rows == 0:
-            return ()
+        return self._file(table, part, rows, content) if rows else ()
+
+    def _file(self, table: str, part: str, rows: int, content: bytes) -> tuple[HistoryFile, ...]:
         path = data_path(self.folder, table, part, content)
         put(self._storage, path, content)
         return (HistoryFile(table, part, path, rows, len(content)),)
@@ -204,16 +327,18 @@ class Month:
         """The same month with at most so many pieces of each table."""
         seen: Sequence[Seen] | None = None
         for table in TABLES:
-            pieces = [manifest.of(table.name, part) for part in (CLOSED, UNKNOWN_CELLS)]
+            pieces = [manifest.of(table.name, part) for part in (CLOSED, UNKNOWN_CELLS, SAMPLES)]
             if max(map(len, pieces)) <= most:
                 continue
             seen = self._seen(manifest) if seen is None else seen
             coder = Coder(table)
-            closed = self.read_runs(coder, manifest, (CLOSED,))
+            newest = newest_telling(table, seen)
+            closed = self.read_runs(coder, manifest, (CLOSED,), newest)
             unknown = self.read_exceptions(coder, manifest)
             joined = [
-                *self.write(table.name, CLOSED, len(closed), encode_runs(coder, closed, times_of(seen))),
+                *self.write_runs(CLOSED, table_of_runs(coder, closed, newest), times_of(seen)),
                 *self.write(table.name, UNKNOWN_CELLS, len(unknown), encode_exceptions(coder, unknown)),
+                *self.write_samples(table, self.read_samples(table, manifest), times_of(seen)),
             ]
             manifest = with_files(manifest, table.name, [*manifest.of(table.name, OPEN), *joined])
         return manifest
@@ -240,7 +365,7 @@ class Month:
         manifest = self._manifest(number)
         if (manifest.cluster, manifest.month) != (self._cluster, self._month):
             reason = f"it is of cluster {manifest.cluster} and month {manifest.month}"
-            raise InputError(self._storage.named(manifest_path(self.folder, number)), "", reason, _RESTORE)
+            raise InputError(self._storage.named(manifest_path(self.folder, number)), "", reason, RESTORE)
         return _Current(number, manifest, self._seen(manifest))
 
     def _seen(self, manifest: HistoryManifest) -> Sequence[Seen]:
@@ -253,7 +378,7 @@ class Month:
         try:
             content = self._storage.read(path, input_limit())
         except OSError as error:
-            raise InputError(name, "", os_reason(error), _RESTORE) from None
+            raise InputError(name, "", os_reason(error), RESTORE) from None
         return decode_manifest(content, self.folder, name)
 
     def _numbers(self) -> list[int]:
@@ -270,7 +395,7 @@ class Month:
         return UsageError(f"cannot add to {self._storage.named(self.folder)}", reason, "try again")
 
 
-_FOLDERS = (OBSERVATIONS, *(table.name for table in TABLES))
+_FOLDERS = (OBSERVATIONS, *(table.name for table in TABLES), STEPS.name, *EXACT_TABLES)
 
 
 def drop_month(storage: Storage, folder: str) -> bool:
@@ -297,7 +422,7 @@ class _Change:
     """Snapshots folded into a month, until they are written.
 
     Those that are later than all others go on where the stored runs end. One that comes before any of them has the
-    month unfolded and folded anew.
+    month unfolded and folded anew, and so has a month of an older schema version.
     """
 
     def __init__(self, month: Month, current: _Current) -> None:
@@ -305,17 +430,33 @@ class _Change:
         self._seen = list(current.seen)
         self._coders: dict[str, Coder] = {}
         self._folds: dict[str, Fold] = {}
+        self._beside: dict[str, Beside] = {}
+        self._offered: dict[str, dict[str, Table]] = {}
+        self._sampled: set[tuple[str, int]] = set()
         self._anew = False
 
     def take(self, fresh: Sequence[Incoming]) -> tuple[tuple[Incoming, KreplicaError], ...]:
         """Folds snapshots, in order of time; gives back those that cannot be read."""
         last = self._seen[-1].place if self._seen else None
-        self._anew = last is not None and (fresh[0].taken_ms, fresh[0].digest) < last
-        return self._insert(fresh) if self._anew else self._append(fresh)
+        self._anew = last is not None and (
+            (fresh[0].taken_ms, fresh[0].digest) < last or self._current.manifest.version < SCHEMA_VERSION
+        )
+        if self._anew:
+            return self._insert(fresh)
+        for table in TABLES:
+            times = (one.taken_ms for one in self._seen if is_sampling(table, one))
+            self._sampled.update((table.name, taken_ms // table.sample_ms) for taken_ms in times)
+        return self._append(fresh)
+
+    def renewed(self) -> HistoryManifest:
+        """Writes the month anew, in the schema version of today."""
+        self._anew = True
+        self._insert(())
+        return self.written()
 
     def written(self) -> HistoryManifest:
         """Writes the new files; the manifest that names them is not written yet."""
-        manifest, times = self._current.manifest, times_of(self._seen)
+        manifest, times = replace(self._current.manifest, version=SCHEMA_VERSION), times_of(self._seen)
         content = encode_observations(self._seen)
         manifest = with_files(manifest, OBSERVATIONS, self._month.write(OBSERVATIONS, WHOLE, len(self._seen), content))
         for table in TABLES:
@@ -325,50 +466,86 @@ class _Change:
 
     def _files(self, table: HistoryTable, times: Integers) -> Sequence[HistoryFile]:
         name, coder, fold = table.name, self._coders[table.name], self._folds[table.name]
-        closed, unknown, still = fold.closed_runs(), fold.exceptions(), fold.open_runs()
+        closed, unknown = fold.closed_runs(), fold.exceptions()
         before = self._current.manifest
-        kept = () if self._anew else (*before.of(name, CLOSED), *before.of(name, UNKNOWN_CELLS))
-        found = [*kept]
-        for part, rows in ((CLOSED, closed), (OPEN, still)):
-            if len(rows):
-                found += self._month.write(name, part, len(rows), encode_runs(coder, rows, times))
+        pieces = () if self._anew else (CLOSED, UNKNOWN_CELLS, SAMPLES)
+        found = [file for part in pieces for file in before.of(name, part)]
+        found += self._month.write_runs(CLOSED, table_of_runs(coder, closed, fold.newest), times)
+        if not self._anew and fold.left_open_runs_alone:
+            found += before.of(name, OPEN)
+        else:
+            still = table_of_runs(coder, fold.open_runs(), fold.newest)
+            beside = self._beside.get(name)
+            found += self._month.write_runs(OPEN, still if beside is None else beside.with_rows(still), times)
         if len(unknown):
             found += self._month.write(name, UNKNOWN_CELLS, len(unknown), encode_exceptions(coder, unknown))
+        return [*found, *self._month.write_samples(table, self._samples(table), times)]
+
+    def _samples(self, table: HistoryTable) -> list[Table]:
+        """The samples that are new; where the month is folded anew, all that are kept."""
+        kept = sampled_observations(table, self._seen)
+        fresh = self._offered.get(table.name, {})
+        found = [numbered(fresh[digest], np.array([place])) for digest, place in kept.items() if digest in fresh]
+        if self._anew:
+            before = np.array([kept.get(one.digest, -1) for one in self._current.seen], np.int64)
+            stored = self._month.read_samples(table, self._current.manifest)
+            found += [numbered(part, before) for part in stored]
         return found
 
+    def _offer(self, table: HistoryTable, one: Incoming, rows: Table, columns: Mask) -> list[str]:
+        """Names of the columns of a snapshot; its samples are held until it is known which are kept."""
+        sampled = sampled_columns(table, rows)
+        while_kept = table.name, one.taken_ms // table.sample_ms
+        if sampled and while_kept not in self._sampled:  # snapshots come in order of time
+            self._sampled.add(while_kept)
+            self._offered.setdefault(table.name, {})[one.digest] = samples_of(table, rows)
+        return [*told_columns(table, columns), *sampled]
+
     def _append(self, fresh: Sequence[Incoming]) -> tuple[tuple[Incoming, KreplicaError], ...]:
-        damaged = []
+        damaged, reader, known = [], SnapshotReader(), KnownColumns()
         for one in fresh:
-            snapshot = _attempt(one)
+            snapshot = _attempt(one, reader)
             if isinstance(snapshot, KreplicaError):
                 damaged.append((one, snapshot))
                 continue
             told = {}
             for table in TABLES:
                 if is_told(table, snapshot):
-                    fold = self._going_on(table)
-                    rows = self._coders[table.name].code(snapshot.table(table.of))
-                    told[table.name] = told_columns(table, rows)
-                    fold.observe(Told(len(self._seen), rows.told, is_whole(table, snapshot)), rows)
+                    rows = snapshot.table(table.of)
+                    columns = known.of(table, rows)
+                    told[table.name] = self._offer(table, one, rows, columns)
+                    fold, rows = self._going_on(table, rows, alone=len(fresh) == 1)
+                    coded = self._coders[table.name].code(rows)
+                    fold.observe(Told(len(self._seen), columns, is_whole(table, snapshot)), coded)
             self._seen.append(seen_of(snapshot, one.digest, told))
         return tuple(damaged)
 
-    def _going_on(self, table: HistoryTable) -> Fold:
-        if table.name not in self._folds:
-            coder = self._coders[table.name] = Coder(table)
-            manifest = self._current.manifest
-            told = told_by(table, self._current.seen)
-            open_runs = self._month.read_runs(coder, manifest, (OPEN,))
-            exceptions = self._month.read_exceptions(coder, manifest)
-            self._folds[table.name] = Fold(len(table.value_fields), told, open_runs, exceptions)
-        return self._folds[table.name]
+    def _going_on(self, table: HistoryTable, rows: Table, *, alone: bool) -> tuple[Fold, Table]:
+        """The fold from where the stored runs end, and what of the rows it has to see.
+
+        Of a snapshot that comes alone that is often little; the stored runs beside it stay as they are.
+        """
+        if table.name in self._folds:
+            return self._folds[table.name], rows
+        coder = self._coders[table.name] = Coder(table)
+        manifest, told = self._current.manifest, told_by(table, self._current.seen)
+        stored = [self._month.read(table.runs, file) for file in manifest.of(table.name, OPEN)]
+        places = differing_rows(table, stored[0], rows) if alone and len(stored) == 1 else None
+        if places is not None:
+            self._beside[table.name] = Beside(stored[0], places)
+            stored, rows = [stored[0].take(places)], rows.take(places)
+        runs = [decode_runs(coder, some, told[-1].place if told else -1) for some in stored]
+        exceptions = self._month.read_exceptions(coder, manifest)
+        width = len(table.value_fields)
+        fold = self._folds[table.name] = Fold(width, told, Runs.joined(runs, width), exceptions)
+        return fold, rows
 
     def _insert(self, fresh: Sequence[Incoming]) -> tuple[tuple[Incoming, KreplicaError], ...]:
         """Unfolds the month, puts the snapshots between its own, and folds all of it."""
         coders = {table.name: Coder(table) for table in TABLES}
-        damaged, new = [], []
+        damaged, new, reader, known = [], [], SnapshotReader(), KnownColumns()
         for one in fresh:
-            snapshot = _attempt(one)
+            snapshot = _attempt(one, reader)
             if isinstance(snapshot, KreplicaError):
                 damaged.append((one, snapshot))
                 continue
@@ -377,7 +554,10 @@ class _Change:
                 for table in TABLES
                 if is_told(table, snapshot)
             }
-            told = {table.name: told_columns(table, rows[table.name]) for table in TABLES if table.name in rows}
+            told = {}
+            for table in (table for table in TABLES if table.name in rows):
+                some = snapshot.table(table.of)
+                told[table.name] = self._offer(table, one, some, known.of(table, some))
             new.append((seen_of(snapshot, one.digest, told), rows))
         before = self._current.seen
         self._seen = sorted([*before, *(seen for seen, _ in new)], key=lambda one: one.place)
@@ -394,13 +574,15 @@ class _Change:
         return tuple(damaged)
 
     def _told_before(self, table: HistoryTable, coder: Coder) -> Iterator[tuple[Told, Coded]]:
-        manifest = self._current.manifest
-        runs = self._month.read_runs(coder, manifest, (CLOSED, OPEN))
-        return told_rows(runs, self._month.read_exceptions(coder, manifest), told_by(table, self._current.seen))
+        manifest, told = self._current.manifest, told_by(table, self._current.seen)
+        runs = self._month.read_runs(coder, manifest, (CLOSED, OPEN), told[-1].place if told else -1)
+        return told_rows(runs, self._month.read_exceptions(coder, manifest), told)
 
 
-def _attempt(one: Incoming) -> ClusterSnapshot | KreplicaError:
+def _attempt(one: Incoming, reader: SnapshotReader) -> ClusterSnapshot | KreplicaError:
     try:
-        return one.read()
+        return one.read(reader) if isinstance(one.read, StoredSnapshot) else one.read()
+    except UnreachableError:  # no damage, and the next ones would wait as long
+        raise
     except KreplicaError as error:
         return error

@@ -10,11 +10,10 @@ from datetime import datetime
 import msgspec
 import numpy as np
 
-from kreplica.history.coding import Coded
 from kreplica.history.folding import Told
 from kreplica.history.layout import OBSERVATIONS
 from kreplica.history.tables import OBSERVATION, TABLES, HistoryTable, is_told, is_whole
-from kreplica.model.columns import Integers
+from kreplica.model.columns import Integers, Mask
 from kreplica.model.schema import TABLES as SNAPSHOT_TABLES
 from kreplica.model.schema import Field, Kind, TableSchema
 from kreplica.model.snapshot import ClusterSnapshot, controller_of
@@ -34,7 +33,7 @@ def _optional(name: str, kind: Kind, doc: str) -> Field:
 
 
 def _of_table(name: str) -> tuple[Field, Field]:
-    told = f"columns of {name} that it tells, with blanks between them; null if it tells nothing of {name}"
+    told = f"columns of {name} that it tells, measured ones last, with blanks between; null if it tells nothing of it"
     whole = f"whether what is not in its {name} was not there; null if it tells nothing of them"
     return _optional(name, Kind.STRING, told), _optional(f"{name}_whole", Kind.BOOL, whole)
 
@@ -50,6 +49,7 @@ SCHEMA = TableSchema(
         _required("source", Kind.STRING, "way in: kafka, zookeeper, describe-text, ..."),
         _optional("controller", Kind.INT32, "id of the controller"),
         _optional("controller_epoch", Kind.INT32, "epoch of the ZooKeeper controller"),
+        _optional("metadata_offset", Kind.INT64, "end offset of the metadata log, where the quorum told it"),
         _required("features", Kind.STRING, "finalized features as JSON"),
         _required("gaps", Kind.STRING, "facts that it lacks, as JSON"),
         *(field for table in TABLES for field in _of_table(table.name)),
@@ -113,6 +113,7 @@ def seen_of(snapshot: ClusterSnapshot, digest: str, told: Mapping[str, Sequence[
         # Snapshots that kreplica took before it knew have the broker that Metadata named.
         "controller": controller_of(facts.controller, facts.features, snapshot.quorum),
         "controller_epoch": facts.controller_epoch,
+        "metadata_offset": _metadata_offset(snapshot),
         "features": msgspec.json.encode(dict(sorted(facts.features.items()))).decode(),
         "gaps": msgspec.json.encode(facts.gaps).decode(),
     }
@@ -121,6 +122,11 @@ def seen_of(snapshot: ClusterSnapshot, digest: str, told: Mapping[str, Sequence[
             row[table.name] = " ".join(told[table.name])
             row[f"{table.name}_whole"] = is_whole(table, snapshot)
     return Seen(taken_ms, digest, row)
+
+
+def _metadata_offset(snapshot: ClusterSnapshot) -> object:
+    """End offset of the metadata log on its leader; None where the quorum did not tell it."""
+    return next((row["log_end_offset"] for row in snapshot.quorum.rows() if row["leader"]), None)
 
 
 def taken_ms_of(snapshot: ClusterSnapshot) -> int:
@@ -141,9 +147,14 @@ def told_by(table: HistoryTable, seen: Sequence[Seen]) -> list[Told]:
     return found
 
 
-def told_columns(table: HistoryTable, rows: Coded) -> list[str]:
-    """Names of the columns that rows tell."""
-    return [field.name for field, told in zip(table.value_fields, rows.told.tolist(), strict=True) if told]
+def newest_telling(table: HistoryTable, seen: Sequence[Seen]) -> int:
+    """Number of the newest observation that tells a table, -1 if none does; runs that say null were last seen by it."""
+    return max((place for place, one in enumerate(seen) if isinstance(one.row.get(table.name), str)), default=-1)
+
+
+def told_columns(table: HistoryTable, columns: Mask) -> list[str]:
+    """Names of the columns that are told."""
+    return [field.name for field, told in zip(table.value_fields, columns.tolist(), strict=True) if told]
 
 
 def to_table(seen: Sequence[Seen]) -> Table:

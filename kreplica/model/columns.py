@@ -173,6 +173,61 @@ def null_column(kind: Kind, length: int) -> Column:
     return IntColumn(np.zeros(length, np.int64), nothing)
 
 
+def differing(one: Column, other: Column) -> Mask:
+    """Rows in which two columns of one kind and length differ; null is equal to null alone."""
+    assert len(one) == len(other), "columns that are compared have one length"
+    if isinstance(one, StringColumn):
+        assert isinstance(other, StringColumn)
+        if one.dictionary == other.dictionary:
+            unequal: Mask = one.codes != other.codes
+            return unequal
+        numbers = {word: number for number, word in enumerate(other.dictionary)}
+        as_other = np.array([*(numbers.get(word, -2) for word in one.dictionary), -1], np.int32)
+        found: Mask = as_other[one.codes] != other.codes
+        return found
+    if isinstance(one, IntListColumn):
+        assert isinstance(other, IntListColumn)
+        found = _lists_differ(one, other)
+    else:
+        assert not isinstance(other, StringColumn | IntListColumn)
+        found = one.values != other.values
+    if one.valid is None and other.valid is None:
+        return found
+    known = [np.ones(len(one), np.bool_) if column.valid is None else column.valid for column in (one, other)]
+    against: Mask = known[0] != known[1]
+    return against | (found & known[0])
+
+
+def _lists_differ(one: IntListColumn, other: IntListColumn) -> Mask:
+    found: Mask = one.lengths() != other.lengths()
+    if found.any():
+        alike = np.flatnonzero(~found)
+        found[alike] = _lists_differ(one.take(alike), other.take(alike))
+    else:
+        found[one.row_numbers()[one.values != other.values]] = True
+    return found
+
+
+def joined(one: Column, other: Column) -> Column:
+    """The rows of one column, then those of another of the same kind."""
+    if isinstance(one, StringColumn):
+        assert isinstance(other, StringColumn)
+        numbers = {word: number for number, word in enumerate(one.dictionary)}
+        codes = [numbers.setdefault(word, len(numbers)) for word in other.dictionary]
+        as_one = np.array([*codes, -1], np.int32)
+        return StringColumn(np.concatenate([one.codes, as_one[other.codes]]), tuple(numbers))
+    valid = None
+    if one.valid is not None or other.valid is not None:
+        known = [np.ones(len(each), np.bool_) if each.valid is None else each.valid for each in (one, other)]
+        valid = np.concatenate(known)
+    if isinstance(one, IntListColumn):
+        assert isinstance(other, IntListColumn)
+        offsets = np.concatenate([one.offsets, other.offsets[1:] + one.offsets[-1]])
+        return IntListColumn(np.concatenate([one.values, other.values]), offsets, valid)
+    assert not isinstance(other, StringColumn | IntListColumn)
+    return type(one)(np.concatenate([one.values, other.values]), valid)
+
+
 def _string_column(items: Sequence[object]) -> StringColumn:
     codes: dict[str, int] = {}
     numbers = [-1 if item is None else codes.setdefault(str(item), len(codes)) for item in items]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 
 SCHEMA_VERSION = 1
 
@@ -42,7 +43,7 @@ class Field:
     doc: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TableSchema:
     """A table: its name, its fields in order, and the fields it is sorted by."""
 
@@ -50,7 +51,7 @@ class TableSchema:
     fields: tuple[Field, ...]
     sort: tuple[str, ...]
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Field names in order."""
         return tuple(field.name for field in self.fields)

@@ -10,13 +10,28 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import Enum
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kreplica.errors import UsageError
 from kreplica.model.columns import IntColumn, IntListColumn, StringColumn
-from kreplica.model.schema import BROKERS, CONFIGS, GROUPS, LOG_DIRS, PARTITIONS, QUORUM, REPLICAS, TableSchema
+from kreplica.model.schema import (
+    BROKERS,
+    CONFIGS,
+    GROUPS,
+    LOG_DIRS,
+    PARTITIONS,
+    QUORUM,
+    REPLICAS,
+    TABLES,
+    TableSchema,
+)
 from kreplica.model.settings import ELR_FEATURE, METADATA_VERSION
 from kreplica.model.table import Table
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 class MetadataMode(Enum):
@@ -64,6 +79,8 @@ class ClusterSnapshot:
         notes: Remarks for the user that change no answer.
         controller_epoch: Epoch of the ZooKeeper controller; None where the source does not tell.
         dumped: Whether it comes from a dump: the cluster may have changed since.
+        as_of: The moment that was asked for, of a history; its age counts to then.
+        measured: Whether offsets and sizes would be there if the source knew them; a history leaves them out.
     """
 
     cluster_id: str | None
@@ -83,6 +100,8 @@ class ClusterSnapshot:
     notes: tuple[str, ...] = ()
     controller_epoch: int | None = None
     dumped: bool = False
+    as_of: datetime | None = None
+    measured: bool = True
 
     def __post_init__(self) -> None:
         assert self.taken_at.tzinfo is not None, "taken_at carries its zone"
@@ -96,7 +115,7 @@ class ClusterSnapshot:
 
     def age_seconds(self, now: datetime) -> float | None:
         """Age of a dump, below 0 for one of the future; None for a cluster that was read itself."""
-        return (now - self.taken_at).total_seconds() if self.dumped else None
+        return ((self.as_of or now) - self.taken_at).total_seconds() if self.dumped else None
 
     @property
     def label(self) -> str:
@@ -170,6 +189,23 @@ class ClusterSnapshot:
         found = states.get(broker, False) if states else None
         assert found is None or isinstance(found, bool)
         return found
+
+    def to_pandas(self, table: str) -> DataFrame:
+        """A table for pandas: nullable integers and booleans, categories, lists.
+
+        Args:
+            table: partitions, brokers, log_dirs, replicas, configs, groups or quorum.
+
+        Raises:
+            UsageError: There is no such table.
+            MissingExtraError: pandas is not installed.
+        """
+        from kreplica.model.frames import to_frame
+
+        schemas = {schema.name: schema for schema in TABLES}
+        if table not in schemas:
+            raise UsageError(f"a snapshot has no table {table}", f"its tables are {', '.join(schemas)}")
+        return to_frame(self.table(schemas[table]))
 
     def select(self, rows: np.ndarray) -> ClusterSnapshot:
         """The same cluster with only the named partition rows."""

@@ -28,7 +28,7 @@ class Table:
     columns: Mapping[str, Column]
 
     def __post_init__(self) -> None:
-        assert set(self.columns) == set(self.schema.names), "a table has the columns of its schema, no more, no less"
+        assert self.columns.keys() == set(self.schema.names), "a table has the columns of its schema, no more, no less"
         assert len({len(column) for column in self.columns.values()}) <= 1, "columns of one table have one length"
 
     def __len__(self) -> int:

@@ -204,17 +204,25 @@ def disks(
 
     Raises:
         KreplicaError: No cluster could be read, or the only one has no earlier snapshot.
+        UsageError: A cluster is of a history, which holds no sizes.
     """
     reading = read_clusters(handles, Facet.LOG_DIRS | Facet.RETENTION)
     _, remarks = select_each(reading.snapshots, brokers=brokers)
     clusters = []
     for snapshot in reading.snapshots:
+        _refuse_without_sizes(snapshot)
         earlier = _earlier(earlier_of, snapshot, reading, remarks)
         report = disk_report(snapshot, brokers=brokers, top=top, earlier=earlier)
         clusters.append(ClusterDisks(snapshot, report, _unknown(snapshot, report, brokers), earlier))
     for one in clusters:
         remarks += [f"{one.snapshot.name}: {text}" if reading.several else text for text in _said(one)]
     return DisksOfClusters(reading, clusters, limits, remarks)
+
+
+def _refuse_without_sizes(snapshot: ClusterSnapshot) -> None:
+    if not snapshot.measured and len(snapshot.log_dirs):
+        why = "a history holds no sizes, nor what stands in a log directory"
+        raise UsageError(f"nothing tells what the log directories of {snapshot.name} hold", why, "name a snapshot")
 
 
 def _earlier(

@@ -4,69 +4,105 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from pathlib import Path
 
 from kreplica.errors import KreplicaError
+from kreplica.history.backfill import ClientWorkers, Workers
 from kreplica.history.ingest import Candidate, Ingested, Seen, ingest, stored_snapshots
 from kreplica.history.month import Incoming
 from kreplica.history.observations import digest_of_snapshot, taken_ms_of
-from kreplica.history.storage import LocalStorage
 from kreplica.sources.dumps.dump import read_dump
 from kreplica.store.layout import MANIFESTS, parse_manifest_name
 from kreplica.system.guard import attempt
+from kreplica.system.locations import Place, storage_at
+from kreplica.system.s3 import S3Place
 
 
 def ingest_dumps(
-    dumps: Sequence[Path],
-    history: Path,
+    dumps: Sequence[Place],
+    history: Place,
     *,
     cluster: str | None = None,
     keep: timedelta | None = None,
     now: datetime | None = None,
     compact: bool = False,
     seen: Seen | None = None,
+    workers: Workers | None = None,
 ) -> Ingested:
     """Takes the snapshots of dumps into a history. In which order, and how often, makes no difference to it.
 
     Args:
-        dumps: Dump directories of `kreplica snapshot`, directories of these, or manifests in them; files and metadata
-            logs that ``read_snapshot`` reads as a dump.
-        history: Folder of the history; made if absent.
+        dumps: Dump directories of `kreplica snapshot`, directories of these, or manifests in them, here or in an object
+            store; files and metadata logs that ``read_snapshot`` reads as a dump.
+        history: Folder of the history, or its place in an object store; made if absent.
         cluster: Whose the snapshots without a cluster id are. Without it they are left out: a name alone may be that
             of two clusters.
         keep: Snapshots older than this are refused, and months that ended before are dropped; None keeps all.
         now: The moment that ages count from; now if None.
         compact: Joins the pieces of each month that is added to: of equal snapshots the files are equal then.
-        seen: Called with the number of snapshots of each month that is done.
+        seen: Called after each month with the numbers of snapshots that are done, and of all.
+        workers: Those who fold the snapshots of each month; if None this process, or for many as many processes as it
+            may use processors.
 
     Raises:
         InputError: A dump is not there, or the only one cannot be read.
         UsageError: The history cannot be written to.
+        UnreachableError: The object store that holds it does not answer.
     """
     folders = [path for path in dumps if _holds_snapshots(path)]
     candidates, problems = stored_snapshots(folders, cluster) if folders else ([], [])
     for path in dumps:
         if path in folders:
             continue
-        read = attempt(lambda path=path: _candidate(path, cluster))  # type: ignore[misc]
+        read = attempt(lambda path=path: _candidates(path, cluster))  # type: ignore[misc]
         if not isinstance(read, KreplicaError):
-            candidates.append(read)
+            candidates += read[0]
+            problems += read[1]
         elif len(dumps) == 1:
             raise read
         else:
             problems.append(str(read))
-    storage = LocalStorage(history)
-    return ingest(candidates, storage, keep=keep, now=now, compact=compact, seen=seen, unread=problems)
+    return ingest(
+        candidates,
+        storage_at(history),
+        keep=keep,
+        now=now,
+        compact=compact,
+        seen=seen,
+        unread=problems,
+        workers=workers or ClientWorkers(),
+    )
 
 
-def _holds_snapshots(path: Path) -> bool:
+def _holds_snapshots(path: Place) -> bool:
     """True for a dump directory, for one of dump directories, and for a manifest in one."""
+    if isinstance(path, S3Place):
+        return True  # what else lies in an object store is no dump
     if not path.is_dir():
         return parse_manifest_name(path) is not None and path.is_file()
     return (path / MANIFESTS).is_dir() or any((below / MANIFESTS).is_dir() for below in path.iterdir())
 
 
-def _candidate(path: Path, cluster: str | None) -> Candidate:
+def _candidates(path: Place, cluster: str | None) -> tuple[list[Candidate], list[str]]:
+    """The snapshot of a dump; of a metadata log also all that it says, and why not to its end, if so."""
+    # Imported here: snapshots, which are taken in every hour, need none of it.
+    from kreplica.formats.metadata_log.files import find_metadata_logs, is_metadata_path
+    from kreplica.sources.dumps.kraft_log import log_slices
+
+    if isinstance(path, S3Place) or not is_metadata_path(path):
+        return [_candidate(path, cluster)], []
+    logs = find_metadata_logs([str(path)])
+    found = [_candidate(path if len(logs) == 1 else log.home, cluster) for log in logs]
+    problems = []
+    for log in logs:
+        if log.segments:
+            slices, stopped = log_slices(log)
+            label = log.cluster_id or cluster
+            found += [Candidate(label, label or one.name, Incoming.of_log(one)) for one in slices]
+            problems += [] if stopped is None else [f"{log.home}: not read to its end: {stopped}"]
+    return found, problems
+
+
+def _candidate(path: Place, cluster: str | None) -> Candidate:
     snapshot = read_dump(str(path))
-    incoming = Incoming(taken_ms_of(snapshot), digest_of_snapshot(snapshot), lambda: snapshot, str(path))
+    incoming = Incoming(taken_ms_of(snapshot), digest_of_snapshot(snapshot), lambda: snapshot, str(path), held=True)
     return Candidate(snapshot.cluster_id or cluster, snapshot.name, incoming)

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 from msgspec import Struct
@@ -17,6 +16,7 @@ from kreplica.sources import Facet, read_snapshot
 from kreplica.store.manifest import read_manifest
 from kreplica.store.writing import check_directory, write_snapshot
 from kreplica.system.guard import attempt
+from kreplica.system.locations import Place
 from kreplica.system.pool import Pool
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class TakenSnapshot:
 
     handle: ClusterHandle
     snapshot: ClusterSnapshot | None = None
-    manifest: Path | None = None
+    manifest: Place | None = None
     bytes: int = 0
     error: KreplicaError | None = None
 
@@ -142,7 +142,7 @@ def _row(one: TakenSnapshot) -> SnapshotRow:
 
 def take_snapshots(
     handles: Sequence[ClusterHandle],
-    directory: Path,
+    directory: Place,
     *,
     jobs: int = JOBS,
     wanted: Facet = WITHOUT_GROUPS,
@@ -155,13 +155,14 @@ def take_snapshots(
 
     Args:
         handles: The clusters.
-        directory: The dump directory; made if absent.
+        directory: The dump directory, a folder or a place in an object store; made if absent.
         jobs: How many clusters are read at once.
         wanted: Facts to read.
         seen: Called with each result as soon as it is known.
 
     Raises:
         UsageError: The directory cannot be written to; said before any cluster is asked.
+        UnreachableError: The object store that it is in does not answer.
         KreplicaError: Only one cluster was named, and it failed.
     """
     check_directory(directory)
@@ -179,7 +180,7 @@ def take_snapshots(
     return TakenSnapshots([taken[number] for number in range(len(handles))])
 
 
-def _write(handle: ClusterHandle, read: Read, directory: Path) -> TakenSnapshot:
+def _write(handle: ClusterHandle, read: Read, directory: Place) -> TakenSnapshot:
     if isinstance(read, KreplicaError):
         return TakenSnapshot(handle, error=read)
     manifest = attempt(lambda: write_snapshot(read, directory))

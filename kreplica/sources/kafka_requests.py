@@ -65,6 +65,12 @@ _HIDDEN = "topics are hidden; counted where other answers name them"
 READS: dict[Facet, tuple[Request, ...]] = {
     Facet.PARTITIONS: (
         Request("Metadata", Target.BOOTSTRAP, "1", DESCRIBE_TOPICS, _HIDDEN),
+        Request(
+            "Metadata",
+            Target.CONTROLLER,
+            "1 where up to 50 topics have replicas that are up and out of sync: a move may have just ended",
+            each=0,
+        ),
         Request("DescribeCluster", Target.BOOTSTRAP, "1"),
         Request(
             "DescribeTopicPartitions",
@@ -169,6 +175,34 @@ READS: dict[Facet, tuple[Request, ...]] = {
 """Requests of each facet. A connection opens with ApiVersions and, with SASL, SaslHandshake and SaslAuthenticate; there
 is one to the first server, one for the requests to the controller, and one to each broker that is asked about itself.
 """
+
+_UNREAD = "throttles cannot be read"
+READ_THROTTLES = (
+    Request("DescribeConfigs", Target.BOOTSTRAP, "1 for the default", DESCRIBE_CLUSTER_CONFIGS, _UNREAD),
+    Request("DescribeConfigs", Target.BOOTSTRAP, "1 for each 5000 topics", DESCRIBE_TOPIC_CONFIGS, _UNREAD),
+    Request("DescribeConfigs", Target.BROKERS, "1", DESCRIBE_CLUSTER_CONFIGS, _UNREAD),
+)
+"""Requests that read rates of brokers and lists of topics."""
+
+FOLLOW_MOVES = Request(
+    "DescribeLogDirs",
+    Target.BROKERS,
+    "1 each time while replicas of a plan are on their way, or are to change their log directory",
+    DESCRIBE_CLUSTER,
+    "bytes that are left are not known, and no replica changes its log directory",
+    optional=True,
+    each=0,
+)
+READ_COPIES = Request(
+    "DescribeLogDirs",
+    Target.BROKERS,
+    "1 where moves between log directories have a rate",
+    DESCRIBE_CLUSTER,
+    "whether that rate is in use is not known",
+    optional=True,
+    each=0,
+)
+"""Requests that read log directories for the sake of moves."""
 
 ELECT_LEADERS = Request(
     "ElectLeaders", Target.CONTROLLER, "1 for each 1000 partitions", ALTER_CLUSTER, "nothing is changed"

@@ -11,11 +11,14 @@ from typing import Any
 import pyarrow.parquet as pq
 from generated_clusters import snapshot_of
 
+from kreplica.history.coding import Coder
 from kreplica.history.ingest import Candidate
 from kreplica.history.model import Observation, fold
 from kreplica.history.month import Incoming
-from kreplica.history.storage import LocalStorage
+from kreplica.history.selection import HistoryMonth, KeyFilter
+from kreplica.history.tables import TABLES
 from kreplica.model.snapshot import ClusterSnapshot, Gap
+from kreplica.system.storage import LocalStorage
 
 TYPED = {"leader": (0, 7, -1), "elr": ([], [1], [1, -2]), "topic_id": ("", "a", "ä")}
 NAMES = {"leader": "leader", "isr": "elr", "topic_id": "topic_id"}
@@ -28,8 +31,11 @@ def moment(taken_at: int) -> datetime:
 
 
 def values(known: Any) -> dict[str, Any]:
-    """The columns that a drawn row stands for."""
-    return {NAMES[name]: TYPED[NAMES[name]][value] for name, value in known.items()}
+    """The columns that a drawn row stands for; those that are measured stand for themselves."""
+    found = {}
+    for name, value in known.items():
+        found[NAMES.get(name, name)] = TYPED[NAMES[name]][value] if name in NAMES else value
+    return found
 
 
 def snapshot(one: Observation, **facts: Any) -> ClusterSnapshot:
@@ -65,8 +71,12 @@ def contents(root: Path) -> dict[str, bytes]:
 def stored_runs(root: Path) -> list[tuple[object, ...]]:
     """The runs of partitions as they stand in Parquet: key, known values, times."""
     files = newest_files(root)
+    newest: dict[Path, object] = {}
+    for path in files.get("observations whole", []):
+        told = [row["taken_at"] for row in pq.ParquetFile(path).read().to_pylist() if row["partitions"] is not None]
+        newest[path.parents[1]] = max(told, default=None)
     rows = [
-        row
+        row | {"last_seen": newest[path.parents[1]] if row["last_observation"] is None else row["last_seen"]}
         for part in ("open", "closed")
         for path in files.get(f"partitions {part}", [])
         for row in pq.ParquetFile(path).read().to_pylist()
@@ -122,3 +132,20 @@ class StoppingStorage(LocalStorage):
         if fatal:
             raise StoppedError
         return result
+
+
+def plain_run_rows(month: HistoryMonth, some: KeyFilter | None = None) -> list[tuple[object, ...]]:
+    """The runs of partitions as a month gives them, in the form of ``defined_runs``."""
+    coder = Coder(TABLES[0])
+    runs = month.runs(coder, some)
+    columns = coder.columns(runs.coded)
+    names = sorted({*TYPED, *FIXED})
+    lists = [columns[name].to_list() for name in names]
+    keys = zip(columns["topic"].to_list(), columns["partition"].to_list(), strict=True)
+    found = []
+    for row, key in enumerate(keys):
+        known = [(name, values[row]) for name, values in zip(names, lists, strict=True) if values[row] is not None]
+        places = [int(at[row]) for at in (runs.first, runs.last, runs.ended)]
+        times = [str(None if place < 0 else moment(int(month.times[place]))) for place in places]
+        found.append((key, repr(known), *times))
+    return found

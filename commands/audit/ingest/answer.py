@@ -19,6 +19,7 @@ def answer_to(found: Ingested) -> Answer[IngestedCluster]:
             "nameless": found.nameless,
             "unread": found.unread,
             "months_dropped": found.dropped,
+            "folded_by": found.by,
         },
         warnings=found.warnings,
     )

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from commands.shared.help import examples
 from commands.shared.options import OutputOption
+from commands.shared.spark_options import FoldingMasterOption, RemoteOption, SettingOption, settings_of
+
+if TYPE_CHECKING:
+    from kreplica.system.locations import Place
 
 DumpsArgument = Annotated[
-    list[Path],
+    list[str],
     typer.Argument(
         metavar="DUMP...",
         show_default=False,
-        help="Dump directories, or directories of these; also single dumps; sample for the packaged fleet.",
+        help="Dump directories, also s3://BUCKET/PREFIX, or directories of these; single dumps;"
+        " sample for the packaged fleet.",
     ),
 ]
 IntoOption = Annotated[
-    Path, typer.Option("--into", metavar="DIR", file_okay=False, help="The history to add to; made if absent.")
+    str,
+    typer.Option("--into", metavar="DIR", help="The history to add to, a path or s3://BUCKET/PREFIX; made if absent."),
 ]
 ClusterOption = Annotated[
     str | None, typer.Option("--cluster", metavar="NAME", help="Whose the snapshots without a cluster id are.")
@@ -51,29 +57,45 @@ def ingest(
     cluster: ClusterOption = None,
     keep: KeepOption = None,
     compact: CompactOption = False,
+    master: FoldingMasterOption = None,
+    remote: RemoteOption = None,
+    spark_conf: SettingOption = None,
     output: OutputOption = None,
 ) -> None:
     """Take snapshots into a history: what each topic, broker and setting was, from when to when, by cluster and month.
 
     In which order they come, and how often, makes no difference. Each is verified once; afterwards it may be deleted.
-    Exits 5 when a snapshot cannot be read, or nothing says whose it is.
+    Many are folded by as many processes as there are processors, or on the Spark that --master or --remote names. Exits
+    5 when a snapshot cannot be read, or nothing says whose it is.
     """
     from datetime import timedelta
 
+    from analyzers.backfill import workers_for
     from commands.audit.ingest.answer import answer_to
     from commands.audit.ingest.screen import show
     from commands.audit.sample import with_sample
+    from commands.shared.locations import place_for_files
     from commands.shared.printing.output import emit
+    from commands.shared.printing.progress import Estimate, Progress
     from commands.shared.values import MOST_KEPT_SECONDS, parse_duration
     from kreplica.monitoring.ingestion import ingest_dumps
 
     seconds = None if keep is None else parse_duration(keep, "--keep", most=MOST_KEPT_SECONDS)
-    found = ingest_dumps(
-        with_sample(dumps),
-        into,
-        cluster=cluster,
-        keep=None if seconds is None else timedelta(seconds=seconds),
-        compact=compact,
-    )
-    emit(answer_to(found), output, lambda console: show(found, str(into), console))
+    workers = workers_for(master, remote, settings_of(spark_conf))
+    with Progress() as progress:
+        found = ingest_dumps(
+            [_anywhere(place) for place in with_sample(dumps)] if workers.elsewhere else with_sample(dumps),
+            place_for_files(into, "--into"),
+            cluster=cluster,
+            keep=None if seconds is None else timedelta(seconds=seconds),
+            compact=compact,
+            seen=Estimate(progress, "snapshots folded").done,
+            workers=workers,
+        )
+    emit(answer_to(found), output, lambda console: show(found, into, console))
     raise typer.Exit(found.exit_code)
+
+
+def _anywhere(place: Place) -> Place:
+    """The place as programs name it that stand in other folders."""
+    return place.absolute() if isinstance(place, Path) else place

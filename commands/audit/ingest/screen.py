@@ -5,9 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from commands.shared.printing.screen import print_rows, print_verdict, utc
+from commands.shared.printing.screen import print_lines, print_rows, print_verdict, utc
 from commands.shared.values import size_words
 from kreplica.errors import ExitCode
+from kreplica.history.backfill import THIS_PROCESS
 from kreplica.history.ingest import IngestedCluster
 from kreplica.model.words import counted
 
@@ -32,6 +33,8 @@ def show(found: Ingested, history: str, console: Console) -> None:
     if found.dropped:
         parts.append(f"{counted(found.dropped, 'month')} dropped")
     print_verdict(console, "OK" if whole else "INCOMPLETE", "green" if whole else "yellow", ", ".join(parts))
+    if found.by != THIS_PROCESS:
+        print_lines(console, "by", [found.by])
     times = {name: lambda text: utc(datetime.fromisoformat(text)) for name in ("first_taken_at", "last_taken_at")}
     print_rows(console, IngestedCluster, found.rows, cells={**times, "bytes": size_words})
 

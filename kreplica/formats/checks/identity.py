@@ -22,7 +22,7 @@ def small_files(homes: Sequence[LogDirectory]) -> Iterator[Finding]:
     """Checkpoints, meta.properties, partition.metadata and the like are what Kafka writes."""
     for home in homes:
         for each in home.damage:
-            yield Finding("small-files", each.file, each.position, None, None, each.reason, each.expected, each.found)
+            yield Finding.of_damage("small-files", each)
 
 
 def bootstrap_checkpoint(homes: Sequence[LogDirectory]) -> Iterator[Finding]:
@@ -33,9 +33,7 @@ def bootstrap_checkpoint(homes: Sequence[LogDirectory]) -> Iterator[Finding]:
     for home in homes:
         path = home.path / BOOTSTRAP_CHECKPOINT
         for each in _bootstrap_damage(path) if is_there(path) else ():
-            yield Finding(
-                "bootstrap-checkpoint", each.file, each.position, None, None, each.reason, each.expected, each.found
-            )
+            yield Finding.of_damage("bootstrap-checkpoint", each)
 
 
 def _bootstrap_damage(path: Path) -> list[Damage]:

@@ -38,7 +38,7 @@ def other_files(paths: Sequence[str]) -> Iterator[Finding]:
         topic, partition = (None, None) if place is None else (place.topic, place.partition)
         read = read_found_file(path)
         for each in read.unreadable or found.check(read.content, str(path)):
-            yield Finding(RULE, each.file, each.position, topic, partition, each.reason, each.expected, each.found)
+            yield Finding.of_damage(RULE, each, topic, partition)
 
 
 REPLICA_RULES: Final[Mapping[str, Callable[[ReplicaFiles], Iterator[Finding]]]] = {
@@ -91,10 +91,7 @@ def check_all(
 
 def unlisted(refused: Iterable[InputError]) -> list[Finding]:
     """Directories that are no partition's and cannot be listed: their content is unknown."""
-    return [
-        Finding("log-damage", each.file, 0, None, None, each.reason, each.expected, each.found)
-        for each in not_listed(refused)
-    ]
+    return [Finding.of_damage("log-damage", each) for each in not_listed(refused)]
 
 
 def _without_files(replica: ReplicaFiles) -> ReplicaFiles:

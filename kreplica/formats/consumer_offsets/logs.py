@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kreplica.formats.damage import DamageTally
-from kreplica.system.processes import side_by_side, start_ahead
+from kreplica.system.processes import processors, side_by_side, start_ahead
 
 if TYPE_CHECKING:
     from kreplica.formats.consumer_offsets.groups import GroupReplay
@@ -155,11 +155,6 @@ def _begins(size: int) -> list[int]:
     while (left := size - begins[-1]) >= 2 * LEAST_STRETCH_BYTES:
         begins.append(begins[-1] + max(LEAST_STRETCH_BYTES, 3 * left // (4 * count)))
     return begins
-
-
-def processors() -> int:
-    """Number of processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def replay_ahead(paths: Sequence[str]) -> None:

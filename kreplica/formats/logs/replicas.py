@@ -57,6 +57,11 @@ class Finding(Struct, frozen=True):
     expected: Annotated[str, Meaning("what should stand there, as far as the other files tell")]
     found: Annotated[str, Meaning("what stands there")]
 
+    @classmethod
+    def of_damage(cls, rule: str, damage: Damage, topic: str | None = None, partition: int | None = None) -> Finding:
+        """Damage as a finding."""
+        return cls(rule, damage.file, damage.position, topic, partition, damage.reason, damage.expected, damage.found)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReplicaFiles:
@@ -120,7 +125,7 @@ class ReplicaFiles:
 
     def damaged(self, rule: str, damage: Iterable[Damage]) -> list[Finding]:
         """Damage as findings."""
-        return [self.finding(rule, each.file, each.position, each.reason, each.expected, each.found) for each in damage]
+        return [Finding.of_damage(rule, each, self.place.topic, self.place.partition) for each in damage]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,15 +5,20 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kreplica.config.ways_in import PACKAGED_DUMPS, SAMPLE
 from kreplica.errors import InputError
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.sources.dumps.text import STDIN, TAKEN, DumpText, decode_dump, read_dump_bytes
 
+if TYPE_CHECKING:
+    from kreplica.sources.dumps.history import HistoryDump
+
 _DATA = Path(__file__).parents[2] / "data"
 _PARQUET_MAGIC = b"PAR1"
 _MANIFEST_START = re.compile(rb'\s*\{\s*"schema"\s*:\s*"kreplica/manifest/')
+_OF_HISTORY = re.compile(r"/cluster=|@[0-9]{4}-[0-9]{2}-|\A(?:s3|file)://")
 _AT_OFFSET = re.compile(r"(?P<home>.+)@(?P<offset>[0-9]{1,18})", re.DOTALL)
 
 
@@ -25,18 +30,22 @@ def read_dump(path: str) -> ClusterSnapshot:
             from it, or a partitions table as a Parquet file; a file with the text of `kafka-topics --describe`, the
             JSON of `kcat -L -J` or an export of znodes as JSON, gzip or not; ``-`` for such text on standard input;
             the metadata log of a KRaft node (its directory, a log directory with it, a checkpoint, a segment), at
-            ``@OFFSET`` where that follows; or the word ``sample`` or ``sample-healthy`` for a dump that the
-            package carries. A file of that name in the current directory is read as ``./sample``.
+            ``@OFFSET`` where that follows; a history of one cluster, or ``HISTORY/cluster=NAME``, as of ``@TIME`` where
+            that follows; or the word ``sample`` or ``sample-healthy`` for a dump that the
+            package carries. A file of that name in the current directory is read as ``./sample``. Directories and
+            manifests may be in an object store, ``s3://BUCKET/PREFIX``.
 
     Raises:
         InputError: It is not there, damaged, or of a format that kreplica does not read.
     """
-    if path in PACKAGED_DUMPS:
-        return read_sample(path)
+    if path in PACKAGED_DUMPS or "://" in path:
+        return _read_url(path) if "://" in path else read_sample(path)
     if (metadata := _metadata_log(path)) is not None:
         from kreplica.sources.dumps.kraft import read_kraft_metadata
 
         return read_kraft_metadata(*metadata)
+    if (home := _history(path)) is not None:
+        return home.read()
     if path != "-" and _is_directory(path):
         return _read_directory(path)
     source, content, taken_at = read_dump_bytes(path)
@@ -45,6 +54,19 @@ def read_dump(path: str) -> ClusterSnapshot:
     from kreplica.sources.dumps.text_formats import snapshot_of_text
 
     return snapshot_of_text(DumpText(source, decode_dump(source, content), taken_at))
+
+
+def _read_url(text: str) -> ClusterSnapshot:
+    from kreplica.sources.dumps.history import history_dump
+    from kreplica.store.reading import read_dump_directory
+    from kreplica.system.locations import place_of
+    from kreplica.system.s3 import S3Place
+
+    place = place_of(text)
+    if not isinstance(place, S3Place):
+        return read_dump(str(place))
+    home = history_dump(text)
+    return read_dump_directory(place) if home is None else home.read()
 
 
 def _metadata_log(path: str) -> tuple[str, int | None] | None:
@@ -60,6 +82,15 @@ def _metadata_log(path: str) -> tuple[str, int | None] | None:
     except OSError:  # a name too long, a directory that may not be entered: reported when it is read
         pass
     return None
+
+
+def _history(path: str) -> HistoryDump | None:
+    """The cluster in a history that a path names; nothing is imported for a path that can name none."""
+    if not _OF_HISTORY.search(path) and not _is_directory(path):
+        return None
+    from kreplica.sources.dumps.history import history_dump
+
+    return history_dump(path)
 
 
 def _is_directory(path: str) -> bool:

@@ -30,6 +30,9 @@ from kreplica.system.untrusted_files import MalformedError, decode_json
 RDKAFKA_LOG_LINE = re.compile(r"%\d\|\d+\.\d+\|")
 """A line that librdkafka logs to standard error."""
 
+WHOLE, EXCERPT = "kcat-json", "kcat-json-topic"
+"""Sources of its snapshots: of all topics, and of the one that kcat was asked for (-t)."""
+
 _NO_LEADER = "Broker: Leader not available"
 _REPLICAS_LEFT_OUT = "Broker: Replica not available"
 _NOT_AUTHORIZED = "Broker: Topic authorization failed"
@@ -88,7 +91,7 @@ def read_kcat_json(dump: DumpText) -> ClusterSnapshot:
         cluster_id=None,
         name=dump.source,
         taken_at=dump.taken_at,
-        source="kcat-json",
+        source=WHOLE if metadata.query.topic == "*" else EXCERPT,
         partitions=_partitions(metadata),
         brokers=_brokers(metadata),
         controller=metadata.controllerid if metadata.controllerid >= 0 else None,

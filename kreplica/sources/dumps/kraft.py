@@ -6,7 +6,7 @@ fetched. Its last records may not have been committed: a node that was not the l
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Final
 
@@ -18,6 +18,7 @@ from kreplica.formats.metadata_log.image import (
     BrokerState,
     MetadataImage,
     PartitionState,
+    Topic,
 )
 from kreplica.formats.schema import uuid_text
 from kreplica.model.schema import BROKERS, CONFIGS, PARTITIONS, QUORUM
@@ -52,14 +53,14 @@ def read_kraft_metadata(path: str, offset: int | None = None) -> ClusterSnapshot
 def snapshot_of_metadata(replay: Replay, *, name: str, cluster_id: str | None) -> ClusterSnapshot:
     """The snapshot that a replayed log amounts to."""
     image = replay.image
-    settings = _settings(image)
+    settings = settings_of(image)
     return ClusterSnapshot(
         cluster_id=cluster_id,
         name=name,
         taken_at=moment(image.timestamp or 0),
         source=SOURCE,
         partitions=Table.from_rows(PARTITIONS, _partition_rows(image, settings)),
-        brokers=Table.from_rows(BROKERS, (_broker_row(each, image.brokers[each]) for each in image.brokers)),
+        brokers=Table.from_rows(BROKERS, (broker_row(each, image.brokers[each]) for each in image.brokers)),
         configs=Table.from_rows(CONFIGS, settings.rows),
         quorum=Table.from_rows(
             QUORUM, ({"node": node, "voter": True, "leader": node == image.leader} for node in image.voters)
@@ -80,26 +81,33 @@ def moment(timestamp: int) -> datetime:
 def _partition_rows(image: MetadataImage, settings: Settings) -> Iterator[dict[str, object]]:
     for topic in image.topics.values():
         for number, state in topic.partitions.items():
-            min_isr, unclean = settings.health(topic.name, state.leader)
-            yield {
-                "topic": topic.name,
-                "partition": number,
-                "topic_id": topic.id,
-                "internal": topic.name in INTERNAL_TOPICS,
-                "leader": state.leader,
-                "leader_epoch": state.leader_epoch,
-                "partition_epoch": state.partition_epoch,
-                "replicas": state.replicas,
-                "isr": state.isr,
-                "elr": state.elr,
-                "last_known_elr": state.last_known_elr,
-                "adding": state.adding,
-                "removing": state.removing,
-                "offline_replicas": _offline(image, state),
-                "recovery_state": state.recovery_state,
-                "min_isr": min_isr,
-                "unclean_leader_election": unclean,
-            }
+            yield partition_row(image, settings, topic, number, state)
+
+
+def partition_row(
+    image: MetadataImage, settings: Settings, topic: Topic, number: int, state: PartitionState
+) -> dict[str, object]:
+    """The row of a partition in that state."""
+    min_isr, unclean = settings.health(topic.name, state.leader)
+    return {
+        "topic": topic.name,
+        "partition": number,
+        "topic_id": topic.id,
+        "internal": topic.name in INTERNAL_TOPICS,
+        "leader": state.leader,
+        "leader_epoch": state.leader_epoch,
+        "partition_epoch": state.partition_epoch,
+        "replicas": state.replicas,
+        "isr": state.isr,
+        "elr": state.elr,
+        "last_known_elr": state.last_known_elr,
+        "adding": state.adding,
+        "removing": state.removing,
+        "offline_replicas": _offline(image, state),
+        "recovery_state": state.recovery_state,
+        "min_isr": min_isr,
+        "unclean_leader_election": unclean,
+    }
 
 
 def _offline(image: MetadataImage, state: PartitionState) -> list[int]:
@@ -118,7 +126,8 @@ def _online(broker: BrokerState | None, directory: str | None) -> bool:
     return not broker.directories or directory in (None, _UNASSIGNED, _MIGRATING) or directory in broker.directories
 
 
-def _broker_row(broker: int, state: BrokerState) -> dict[str, object]:
+def broker_row(broker: int, state: BrokerState) -> dict[str, object]:
+    """The row of a broker in that state."""
     return {
         "broker": broker,
         "host": state.host,
@@ -138,27 +147,35 @@ def _cordoned(state: BrokerState) -> bool | None:
     return bool(state.directories) and set(state.directories) <= set(state.cordoned)
 
 
-def _settings(image: MetadataImage) -> Settings:
+def settings_of(image: MetadataImage) -> Settings:
+    """The settings in a metadata log."""
     found = Settings()
-    for (kind, name), settings in image.configs.items():
-        if kind == TOPIC_RESOURCE:
-            found.topics[name] = settings
-            _add(found, "topic", name, "topic", settings)
-        elif kind == BROKER_RESOURCE and name:
-            found.brokers[name] = settings
-            _add(found, "broker", name, "broker-dynamic", settings)
-        elif kind == BROKER_RESOURCE:
-            found.defaults.update(settings)
-            _add(found, "broker-default", "", "cluster-dynamic", settings)
+    for (kind, entity), settings in image.configs.items():
+        put_settings(found, kind, entity, settings)
+        rows = (setting_row(kind, entity, name, value) for name, value in settings.items())
+        found.rows.extend(row for row in rows if row is not None)
     return found
 
 
-def _add(found: Settings, entity_type: str, entity: str, origin: str, settings: dict[str, str]) -> None:
-    for name, value in settings.items():
-        shown = None if is_secret_name(name) else value
-        found.rows.append(
-            {"entity_type": entity_type, "entity": entity, "name": name, "value": shown, "origin": origin}
-        )
+def put_settings(found: Settings, kind: int, entity: str, settings: Mapping[str, str]) -> None:
+    """Takes the settings of a topic, a broker or all brokers in place of those that it had; no rows."""
+    if kind == TOPIC_RESOURCE:
+        found.topics[entity] = settings
+    elif kind == BROKER_RESOURCE and entity:
+        found.brokers[entity] = settings
+    elif kind == BROKER_RESOURCE:
+        found.defaults.clear()
+        found.defaults.update(settings)
+
+
+def setting_row(kind: int, entity: str, name: str, value: str | None) -> dict[str, object] | None:
+    """The row of a setting, None for one of neither a topic nor brokers; None as its value is that of no setting."""
+    if kind not in (TOPIC_RESOURCE, BROKER_RESOURCE):
+        return None
+    of_broker = ("broker", "broker-dynamic") if entity else ("broker-default", "cluster-dynamic")
+    entity_type, origin = ("topic", "topic") if kind == TOPIC_RESOURCE else of_broker
+    shown = None if is_secret_name(name) else value
+    return {"entity_type": entity_type, "entity": entity, "name": name, "value": shown, "origin": origin}
 
 
 def shown_settings(image: MetadataImage) -> dict[tuple[str, str], str]:

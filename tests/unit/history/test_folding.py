@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import groupby
 
 import numpy as np
@@ -13,6 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kreplica.history import model
+from kreplica.history.alignment import Beside, differing_rows, known_columns
 from kreplica.history.coding import UNKNOWN, Coded, Coder, Paths
 from kreplica.history.folding import Exceptions, Fold, Runs, Told, fold, told_rows
 from kreplica.history.tables import TABLES, is_told, is_whole
@@ -45,8 +47,8 @@ def months(some: Sequence[model.Observation]) -> list[list[model.Observation]]:
 def coded(coder: Coder, month: Sequence[model.Observation]) -> list[tuple[Told, Coded]]:
     found = []
     for place, one in enumerate(month):
-        rows = coder.code(table_of(one))
-        found.append((Told(place, rows.told, one.whole), rows))
+        rows = table_of(one)
+        found.append((Told(place, known_columns(PARTITIONS, rows), one.whole), coder.code(rows)))
     return found
 
 
@@ -156,14 +158,17 @@ LATER_KNOWN = [
 @example(LATER_KNOWN)
 @given(observations())
 def test_exceptions_are_what_observations_did_not_know_and_no_more(some: list[model.Observation]) -> None:
-    names = [field.name for field in PARTITIONS.value_fields]
     for month in months(some):
         coder = Coder(PARTITIONS)
-        found = fold(len(names), coded(coder, month)).exceptions()
-        keys = [column.to_list() for column in coder.key_columns(found.keys).values()]
-        columns = ["whole row" if at < 0 else names[at] for at in found.columns.tolist()]
-        plain = zip(found.places.tolist(), zip(*keys, strict=True), columns, strict=True)
-        assert sorted(plain) == unknown_inside(month)
+        found = fold(len(PARTITIONS.value_fields), coded(coder, month)).exceptions()
+        assert plain_exceptions(coder, found) == unknown_inside(month)
+
+
+def plain_exceptions(coder: Coder, found: Exceptions) -> list[tuple[object, ...]]:
+    names = [field.name for field in PARTITIONS.value_fields]
+    keys = [column.to_list() for column in coder.key_columns(found.keys).values()]
+    columns = ["whole row" if at < 0 else names[at] for at in found.columns.tolist()]
+    return sorted(zip(found.places.tolist(), zip(*keys, strict=True), columns, strict=True))
 
 
 @examples(0.5)
@@ -186,6 +191,18 @@ def test_of_two_rows_of_one_key_the_first_counts() -> None:
     ]
 
 
+def test_few_rows_of_a_large_table_have_the_codes_of_all_of_it() -> None:
+    rows = [{"topic": f"t{number}", "partition": 0, "topic_id": (None, "a", "b")[number % 3]} for number in range(9)]
+    table = Table.from_rows(schema.PARTITIONS, [{**row, "internal": False, "replicas": [], "isr": []} for row in rows])
+    coder, few = Coder(PARTITIONS), table.take(np.array([6, 1, 2]))
+    first = plain_rows(coder, coder.code(few))
+    assert first == [(("t6", 0), first[0][1]), (("t1", 0), first[1][1]), (("t2", 0), first[2][1])]
+    assert ["'topic_id', 'a'" in row[1] for row in first] == [False, True, False]
+    assert np.array_equal(coder.keys(table)[[6, 1, 2]], coder.keys(few))
+    assert np.array_equal(coder.values(table)[[6, 1, 2]], coder.values(few))
+    assert len(coder.code(table.take(np.array([], np.int64))).keys) == 0
+
+
 def test_a_null_that_is_a_value_is_known() -> None:
     coder = Coder(TABLES[2])
     online = coder.code(Table.from_rows(schema.LOG_DIRS, [{"broker": 1, "path": "/data"}]))
@@ -194,6 +211,53 @@ def test_a_null_that_is_a_value_is_known() -> None:
     assert [name for name, code in zip(names, online.values[0], strict=True) if code != UNKNOWN] == ["error"]
     assert online.values[0, names.index("error")] != failed.values[0, names.index("error")]
     assert coder.columns(online)["error"].to_list() == [None]
+
+
+@pytest.mark.parametrize(
+    ("leaders", "places"),
+    [
+        ({"a": [1, 2], "b": [3]}, []),
+        ({"a": [1, 7], "b": [3]}, [1]),
+        ({"a": [None, 2], "b": [None]}, [0, 2]),
+        ({"a": [1, 2]}, None),
+        ({"a": [1], "b": [2, 3]}, None),
+        ({"a": [1, 2], "c": [3]}, None),
+    ],
+    ids=["the same", "another leader", "not known", "fewer", "other numbers", "another topic"],
+)
+def test_rows_that_differ_from_stored_runs(leaders: dict[str, list[int | None]], places: list[int] | None) -> None:
+    runs = [("a", 0, 1), ("a", 1, 2), ("b", 0, 3)]
+    fixed = {"internal": False, "replicas": [1], "isr": [1]}
+
+    def stored(*last: int | None) -> Table:
+        rows = zip(runs, last, strict=True)
+        return Table.from_rows(
+            PARTITIONS.runs,
+            [
+                {"topic": run[0], "partition": run[1], "leader": run[2], **fixed, "first_observation": 0}
+                | {"last_observation": place}
+                for run, place in rows
+            ],
+        )
+
+    some = [(topic, number, one) for topic, of in leaders.items() for number, one in enumerate(of)]
+    rows = Table.from_rows(
+        schema.PARTITIONS, [{"topic": some[0], "partition": some[1], "leader": some[2], **fixed} for some in some]
+    )
+    found = differing_rows(PARTITIONS, stored(None, None, None), rows)
+    assert (None if found is None else found.tolist()) == places
+    if places is not None:
+        missed = differing_rows(PARTITIONS, stored(None, 4, None), rows)
+        assert missed is not None
+        assert set(missed.tolist()) == {*places, 1}
+
+
+def test_runs_that_were_folded_take_their_places_among_the_others() -> None:
+    table = Table.from_rows(schema.BROKERS, [{"broker": number, "rack": "ab"[number % 2]} for number in range(4)])
+    others = Table.from_rows(schema.BROKERS, [{"broker": 1, "rack": "c"}, {"broker": 3}])
+    beside = Beside(table, np.array([1, 3]))
+    assert beside.with_rows(others)["rack"].to_list() == ["a", "c", "a", None]
+    assert beside.with_rows(others)["broker"].to_list() == [0, 1, 2, 3]
 
 
 def test_every_column_of_a_snapshot_is_a_key_or_state_or_measured() -> None:
@@ -210,6 +274,7 @@ def test_every_column_of_a_snapshot_is_a_key_or_state_or_measured() -> None:
         ("kafka", None, set()),
         ("kafka", "hidden-topics", {"partitions", "replicas", "configs", "groups"}),
         ("zookeeper", "silent-brokers", {"log_dirs", "replicas", "configs"}),
+        ("kcat-json-topic", None, {table.name for table in TABLES}),
         ("kcat-json", "torn-read", {table.name for table in TABLES}),
         ("kafka", "of another version", {table.name for table in TABLES}),
         ("describe-text", None, {table.name for table in TABLES}),
@@ -232,3 +297,50 @@ def test_keys_are_numbered_without_holes() -> None:
     assert sorted(numbers.tolist()) == [0, 1, 2, 3]
     assert coder.key_count == 4
     assert np.array_equal(coder.keys(Table.from_rows(schema.PARTITIONS, rows[:1])), numbers[-1:])
+
+
+def told_of(*rows: dict[str, int]) -> model.Observation:
+    """What an observation knows of the partitions of one topic."""
+    return model.Observation(0, "", whole=True, rows={("a", number): row for number, row in enumerate(rows)})
+
+
+IN_SYNC = told_of({"leader": 0, "isr": 1}, {"leader": 0, "isr": 1})
+ONE_UNKNOWN = told_of({"leader": 0}, {"leader": 0, "isr": 1})
+MOVED = told_of({"leader": 1, "isr": 1}, {"leader": 0, "isr": 1})
+
+
+def in_order(*some: model.Observation) -> list[model.Observation]:
+    return [replace(one, taken_at=number, digest=f"{number}") for number, one in enumerate(some)]
+
+
+@examples(0.6)
+@example(in_order(IN_SYNC, ONE_UNKNOWN, IN_SYNC), [2])
+@example(in_order(IN_SYNC, MOVED, IN_SYNC), [1, 2])
+@given(observations(), st.lists(st.integers(1, 3), min_size=1, max_size=4))
+def test_rows_that_are_told_again_fold_by_the_definition(some: list[model.Observation], times: list[int]) -> None:
+    """Of files with the same bytes rows or columns are one object, which is not compared again."""
+    for first in months(some):
+        month: list[model.Observation] = []
+        steps: list[tuple[Told, Coded]] = []
+        coder = Coder(PARTITIONS)
+        before: Table | None = None
+        for number, one in enumerate(first):
+            table = before = with_columns_of(table_of(one), before)
+            told = known_columns(PARTITIONS, table)
+            for again in range(times[number % len(times)]):
+                month.append(replace(one, digest=f"{one.digest} {again}"))
+                steps.append((Told(len(steps), told, one.whole), coder.code(table)))
+        found = fold(len(PARTITIONS.value_fields), steps)
+        assert plain_runs(coder, every_run(found), month) == defined_runs(month)
+        assert plain_exceptions(coder, found.exceptions()) == unknown_inside(month)
+
+
+def with_columns_of(table: Table, before: Table | None) -> Table:
+    """The table; columns that are equal to those of another are the same objects."""
+    if before is None:
+        return table
+    columns = {
+        name: before[name] if before[name].to_list() == column.to_list() else column
+        for name, column in table.columns.items()
+    }
+    return Table(table.schema, columns)

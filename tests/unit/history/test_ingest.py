@@ -26,14 +26,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kreplica.errors import ExitCode, InputError, UsageError
+from kreplica.history import manifest as manifests
 from kreplica.history import month as months
+from kreplica.history.files import table_of_runs
 from kreplica.history.ingest import Candidate, Ingested, ingest, stored_snapshots
 from kreplica.history.model import Observation
 from kreplica.history.month import Month
 from kreplica.history.observations import digest_of
-from kreplica.history.storage import LocalStorage
 from kreplica.store.reading import list_manifests
 from kreplica.store.writing import write_snapshot
+from kreplica.system.storage import LocalStorage
 
 ORDERS, OTHERS = ("orders", 0), ("orders", 1)
 TODAY = [
@@ -199,6 +201,38 @@ def test_pieces_are_joined_once_there_are_many(tmp_path: Path, monkeypatch: pyte
     assert stored_runs(tmp_path) == defined_runs(some)
 
 
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_snapshot_that_tells_nothing_new_writes_its_observation_alone(tmp_path: Path, whole: bool) -> None:
+    some = [observed(number / 10, {ORDERS: {"leader": 1}, OTHERS: {}}, whole=whole) for number in range(3)]
+    taken_in(tmp_path, some[:2])
+    before = {path for path in tmp_path.rglob("*.parquet") if path.parent.name != "observations"}
+    taken_in(tmp_path, some[2:])
+    assert {path for path in tmp_path.rglob("*.parquet") if path.parent.name != "observations"} == before
+    assert stored_runs(tmp_path) == defined_runs(some)
+    taken_in(tmp_path, [observed(0.5, {ORDERS: {"leader": 1}}, whole=False)])
+    assert {path for path in tmp_path.rglob("open-*") if path not in before}
+
+
+@pytest.mark.parametrize("more", [[], TODAY[2:], TODAY[:1]], ids=["nothing", "a later one", "an earlier one"])
+def test_a_month_of_the_version_before_is_read_and_written_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: list[Observation]
+) -> None:
+    """Version 1 named the newest observation in each run that it had seen."""
+    some = [one for one in TODAY if one not in more][:2]
+    with monkeypatch.context() as patch:
+        patch.setattr(months, "table_of_runs", lambda *arguments: table_of_runs(*arguments[:-1], -2))
+        patch.setattr(manifests, "SCHEMA_VERSION", 1)
+        taken_in(tmp_path / "old", some)
+    assert stored_runs(tmp_path / "old") == defined_runs(some)
+    (manifest,) = (tmp_path / "old").rglob("manifests/*")
+    assert json.loads(manifest.read_bytes())["schema_version"] == 1
+    taken_in(tmp_path / "new", [*some, *more])
+    taken_in(tmp_path / "old", more)
+    assert stored_runs(tmp_path / "old") == defined_runs([*some, *more])
+    taken_in(tmp_path / "old", some, compact=True)
+    assert contents(tmp_path / "old") == contents(tmp_path / "new")
+
+
 def test_snapshots_older_than_what_is_kept_are_refused_and_months_dropped(tmp_path: Path) -> None:
     april = observed(5, {ORDERS: {"leader": 1}})
     taken_in(tmp_path, [*TODAY, april])
@@ -256,7 +290,7 @@ def _other_schema(path: Path) -> None:
 
 
 def _newer(path: Path) -> None:
-    path.write_text(path.read_text().replace('"schema_version": 1', '"schema_version": 2'))
+    path.write_text(path.read_text().replace('"schema_version": 2', '"schema_version": 3'))
 
 
 def _outside(path: Path) -> None:
@@ -278,7 +312,7 @@ def _no_observations(path: Path) -> None:
     [
         ("manifests/*.json", _cut, "not a manifest of a history"),
         ("manifests/*.json", _other_schema, "expected the schema kreplica/history/v1"),
-        ("manifests/*.json", _newer, "schema version 2, this kreplica reads up to 1"),
+        ("manifests/*.json", _newer, "schema version 3, this kreplica reads up to 2"),
         ("manifests/*.json", _outside, "is not one of this month"),
         ("manifests/*.json", _other_cluster, "it is of cluster Zk6"),
         ("manifests/*.json", _no_observations, "does not name one file of observations"),

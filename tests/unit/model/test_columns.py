@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kreplica.model.columns import BoolColumn, IntListColumn, column_from_values, null_column
+from kreplica.model.columns import BoolColumn, IntListColumn, column_from_values, differing, joined, null_column
 from kreplica.model.schema import TABLES, Kind
 
 VALUES: dict[Kind, st.SearchStrategy[Any]] = {
@@ -55,6 +55,18 @@ def test_a_null_column_is_null_throughout(kind: Kind, length: int) -> None:
     assert column.to_list() == [None] * length
     assert type(column) is type(column_from_values(kind, []))
     assert column.take(np.array([0, 2] if length else [], dtype=np.intp)).to_list() == [None] * (2 if length else 0)
+
+
+@given(KINDS_AND_VALUES, st.data())
+def test_columns_are_compared_and_joined_as_their_values_are(
+    given_column: tuple[Kind, list[Any]], data: st.DataObject
+) -> None:
+    kind, values = given_column
+    other = [data.draw(st.sampled_from([value, *values])) for value in values]
+    columns = [column_from_values(kind, some) for some in (values, other)]
+    assert differing(*columns).tolist() == [one != two for one, two in zip(values, other, strict=True)]
+    assert joined(*columns).to_list() == [*values, *other]
+    assert joined(columns[0], columns[1].take(np.arange(len(other))[::2])).to_list() == [*values, *other[::2]]
 
 
 @pytest.mark.parametrize("kind", Kind)

@@ -69,6 +69,12 @@ def test_the_least_of_the_commands() -> None:
 
     assert names("check") == ["Describe on the topics", "Describe on the cluster", "DescribeConfigs on the topics"]
     assert names("rebalance leaders") == ["Describe on the topics", "Describe on the cluster"]
+    assert names("rebalance throttles") == [
+        "Describe on the topics",
+        "Describe on the cluster",
+        "DescribeConfigs on the cluster",
+        "DescribeConfigs on the topics",
+    ]
     changing = ["Describe on the topics", "DescribeConfigs on the topics", "Alter on the cluster"]
     assert names("rebalance leaders --execute") == names("rebalance rollback --execute") == changing
 

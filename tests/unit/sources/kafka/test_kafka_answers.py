@@ -242,6 +242,22 @@ def test_a_controller_that_does_not_answer_is_told() -> None:
     assert snapshot.partition("t", 0)["adding"] is None
 
 
+def test_a_move_that_ended_between_the_answers_is_read_again() -> None:
+    """The first answer has the replicas of both its sides, and the list of moves has it no more."""
+    ports: dict[int, int] = {}
+    moving, moved = partition(0), partition(0, isr=(1, 3))
+    moving.replica_nodes, moved.replica_nodes = [1, 3, 2], [1, 3]
+    coming = iter([moving])
+
+    def cluster(request: Any) -> Any:
+        return metadata(topic("t", next(coming, moved)), ports=ports)(request)
+
+    with answering_broker({MetadataRequest: cluster, **WELL}) as broker:
+        ports[1] = broker.port
+        row = read_live(ClusterHandle("test", broker.address, timeout=5.0), Facet.PARTITIONS).partition("t", 0)
+    assert (row["replicas"], row["isr"]) == ([1, 3], [1, 3])
+
+
 def test_a_broker_that_cannot_be_asked_is_told_with_the_reason() -> None:
     """It knows no request that is asked of each broker, and closes the connection."""
 

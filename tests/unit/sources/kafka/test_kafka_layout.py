@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import replace
 
 import pytest
 
 from kreplica.model.schema import GROUPS
 from kreplica.sources.kafka.groups import Committed
 from kreplica.sources.kafka.layout import Broker, Layout, Partition, pages, topic_id_text
-from kreplica.sources.kafka.reassignments import Move, torn_partitions
+from kreplica.sources.kafka.reassignments import Move, topics_behind, torn_partitions
 from kreplica.sources.kafka.snapshot import brokers_table, partitions_table, table_of
 
 
@@ -52,6 +53,17 @@ def test_a_reassignment_is_torn_when_its_replicas_are_others() -> None:
         ("created-since", 0): Move([1], [1], []),
     }
     assert torn_partitions(seen, moves) == [("t", 1)]
+
+
+def test_topics_are_behind_with_a_replica_that_is_up_and_that_no_move_concerns() -> None:
+    seen = layout(
+        partition("in-sync", 0, [1, 2]),
+        replace(partition("behind", 0, [1, 3, 2]), isr=[1, 2]),
+        replace(partition("moving", 0, [1, 3, 2]), isr=[1, 2]),
+        replace(partition("down", 0, [1, 2]), isr=[1], offline_replicas=[2]),
+        replace(partition("not-told", 0, [1, 2]), isr=[1], offline_replicas=None),
+    )
+    assert topics_behind(seen, {("moving", 0): Move([1, 3, 2], [3], [2])}) == {"behind", "not-told"}
 
 
 def test_partitions_carry_moves_settings_and_offsets() -> None:

@@ -1,0 +1,45 @@
+"""Options that say which clusters, and which time, of many snapshots or of a history are wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from kreplica.store.selection import Wanted
+
+HistoryArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="HISTORY",
+        show_default=False,
+        help="The history of kreplica audit ingest, a path or s3://BUCKET/PREFIX.",
+    ),
+]
+ClusterOption = Annotated[
+    list[str] | None,
+    typer.Option("--cluster", metavar="PATTERN", help="Only clusters whose id or name matches; may be repeated."),
+]
+SinceOption = Annotated[
+    str | None,
+    typer.Option("--since", metavar="TIME", help="Only snapshots from then on: 2026-03-01T12:00, or 7d ago."),
+]
+UntilOption = Annotated[
+    str | None, typer.Option("--until", metavar="TIME", help="Only snapshots up to then, told in the same way.")
+]
+
+
+def wanted_of(clusters: Sequence[str], since: str | None, until: str | None) -> Wanted:
+    """The clusters and the time that options name.
+
+    Raises:
+        UsageError: A text is no time.
+    """
+    from commands.shared.values import parse_moment
+    from kreplica.store.selection import Wanted
+
+    first = None if since is None else parse_moment(since, "--since")
+    last = None if until is None else parse_moment(until, "--until")
+    return Wanted(tuple(clusters), first, last)
