@@ -9,6 +9,8 @@ equal. The functions are chosen so that they mean the same whether ANSI mode is 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import reduce
+from operator import and_
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own convention
@@ -31,6 +33,17 @@ RACK_COUNT = "_rack_count"
 CLUSTER_COLUMNS = (LIVE_BROKERS, UNSURE_BROKERS, RACKS, RACK_COUNT)
 """Columns with one value for all partitions of a snapshot; analyzers/frames.py joins them to the partitions."""
 
+
+class Sql(Expression, frozen=True):
+    """A condition in Spark SQL, as a user's rule has it; only Spark evaluates it.
+
+    Args:
+        text: The condition.
+    """
+
+    text: str
+
+
 _COMPARISONS: dict[str, Callable[[Column, Column], Column]] = {
     "==": lambda left, right: left == right,
     "!=": lambda left, right: left != right,
@@ -46,13 +59,18 @@ class Compiler:
 
     Args:
         columns: Column by name; what is left out is read from the DataFrame's column of that name.
+        parts: Columns of expressions that are computed already.
     """
 
-    def __init__(self, columns: Mapping[str, Column] | None = None) -> None:
-        self._columns = columns or {}
+    def __init__(
+        self, columns: Mapping[str, Column] | None = None, parts: Mapping[Expression, Column] | None = None
+    ) -> None:
+        self._columns, self._parts = columns or {}, parts or {}
 
     def column(self, expression: Expression) -> Column:
         """The expression as a Spark column."""
+        if expression in self._parts:
+            return self._parts[expression]
         return _HANDLERS[type(expression)](self, expression)
 
     def read(self, name: str) -> Column:
@@ -66,6 +84,10 @@ def _read(compiler: Compiler, node: ex.Column) -> Column:
 
 def _constant(_: Compiler, node: ex.Constant) -> Column:
     return F.lit(node.value)
+
+
+def _sql(_: Compiler, node: Sql) -> Column:
+    return F.expr(f"({node.text}\n)")
 
 
 def _alive(compiler: Compiler, node: ex.Alive) -> Column:
@@ -134,7 +156,21 @@ def _compare(compiler: Compiler, node: ex.Compare) -> Column:
 
 
 def _and(compiler: Compiler, node: ex.And) -> Column:
-    return compiler.column(node.left) & compiler.column(node.right)
+    # Spark stops at the first term that is false, so that what is dear comes last; the order means nothing else.
+    terms = sorted(_terms(node), key=_cost)
+    return reduce(and_, (compiler.column(term) for term in terms))
+
+
+def _terms(node: Expression) -> list[Expression]:
+    return [*_terms(node.left), *_terms(node.right)] if isinstance(node, ex.And) else [node]
+
+
+_DEAR = (ex.Difference, ex.RacksOf)
+"""Nodes that make a list of their own for each row."""
+
+
+def _cost(node: Expression) -> int:
+    return isinstance(node, _DEAR) + sum(map(_cost, node.operands()))
 
 
 def _or(compiler: Compiler, node: ex.Or) -> Column:
@@ -175,4 +211,5 @@ _HANDLERS: dict[type[Expression], Callable[..., Column]] = {
     ex.Not: _not,
     ex.OrFalse: _or_false,
     ex.If: _if,
+    Sql: _sql,
 }

@@ -1,20 +1,23 @@
-"""The JVM of a Spark session that kreplica starts: its process is known from the beginning and always ended.
+"""The JVM of a Spark session: one that kreplica starts, whose process is known from the beginning and always ended, or
+that of spark-submit, which started this process.
 
-PySpark starts it inside a function that can be interrupted, and would then lose its process; and it installs a handler
-of Ctrl-C that calls the JVM in the middle of another call. Both are prevented while it starts.
+PySpark starts the first inside a function that can be interrupted, and would then lose its process; and it installs a
+handler of Ctrl-C that calls the JVM in the middle of another call. Both are prevented while it starts.
 """
 
 from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import signal
 import subprocess
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, NoReturn
 
 START_SECONDS = 180.0
@@ -25,6 +28,10 @@ LEAVE_SECONDS = 10.0
 
 NOTICE_SECONDS = 1.0
 _ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+LOGGING = Path(__file__).with_name("log4j2.properties")
+"""Configuration of a JVM's log, of which nothing is left but what ends the JVM."""
+_LOG_LEVEL = "spark.log.level"
+_LOG_CONFIGURATIONS = ("log4j2.configurationFile", "log4j.configurationFile")
 _EXIT_CODES = {
     0: " without starting: an option such as -version has it do something else",
     52: ": out of memory",
@@ -37,10 +44,13 @@ _EXIT_CODES = {
 class Jvm:
     """One JVM; ``end`` it however the session went."""
 
+    settings: Mapping[str, str] = {}
+    """Spark's settings that were made before, and hold."""
+
     def __init__(self) -> None:
         self._process: _Submitted | None = None
 
-    def ended(self) -> str:
+    def lost(self) -> str:
         """Tells in words how the JVM ended; empty while it runs, or if none was started."""
         process = self._process
         if process is None:
@@ -51,8 +61,8 @@ class Jvm:
         if code is None:
             return ""
         if code < 0:
-            return f"was ended by {signal.Signals(-code).name}"
-        return f"ended with exit code {code}" + _EXIT_CODES.get(code, "")
+            return f"its JVM was ended by {signal.Signals(-code).name}"
+        return f"its JVM ended with exit code {code}" + _EXIT_CODES.get(code, "")
 
     @contextmanager
     def starting(self) -> Iterator[None]:
@@ -93,6 +103,58 @@ class Jvm:
                 gateway.shutdown()
         if process is not None:
             _end(process, started=gateway is not None)
+
+
+def is_submitted() -> bool:
+    """True if spark-submit started this process."""
+    return "PYSPARK_GATEWAY_PORT" in os.environ
+
+
+class SubmittersJvm(Jvm):
+    """The JVM of spark-submit: it runs already, and ends with this process.
+
+    Args:
+        gateway: Connection of PySpark to it.
+    """
+
+    def __init__(self, gateway: Any) -> None:
+        super().__init__()
+        from pyspark import SparkConf
+
+        self._gateway = gateway
+        self.settings = dict(SparkConf(_jvm=gateway.jvm).getAll())
+        self._be_quiet()
+
+    @classmethod
+    def found(cls) -> SubmittersJvm | None:
+        """The JVM that started this process; None if it was not spark-submit."""
+        if not is_submitted():
+            return None
+        from pyspark import SparkContext
+
+        SparkContext._ensure_initialized()
+        return cls(SparkContext._gateway)
+
+    def lost(self) -> str:
+        """As Jvm.lost; how it ended its own parent knows."""
+        try:
+            self._gateway.jvm.System.currentTimeMillis()
+        except Exception:
+            return "the JVM of spark-submit has ended"
+        return ""
+
+    def end(self) -> None:
+        """Nothing: the user's program may go on."""
+        logging.getLogger().removeFilter(_is_no_interrupt)
+
+    def _be_quiet(self) -> None:
+        """Silences what Spark would print by itself; a log that the user set up stays as it is."""
+        if _LOG_LEVEL in self.settings or any(map(self._gateway.jvm.System.getProperty, _LOG_CONFIGURATIONS)):
+            return
+        java = self._gateway.jvm
+        with contextlib.suppress(Exception):  # otherwise Spark sets its log up anew with its first line, over ours
+            getattr(getattr(java, "org.apache.spark.util.Utils$"), "MODULE$").initializeLogIfNecessary(False, True)
+        java.org.apache.logging.log4j.core.config.Configurator.reconfigure(java.java.net.URI(LOGGING.as_uri()))
 
 
 class _Submitted(subprocess.Popen[bytes]):

@@ -22,9 +22,13 @@ class SpanFinding(Struct, frozen=True):
     valid_from: Annotated[
         str, Meaning("time of the first snapshot of an unbroken run of snapshots that show it", drop=2)
     ]
-    valid_to: Annotated[str, Meaning("time of the last one", drop=3)]
-    snapshots: Annotated[int, Meaning("how many snapshots the run has")]
-    in_newest: Annotated[bool, Meaning("whether the newest snapshot of the cluster shows it")]
+    last_seen: Annotated[str, Meaning("time of the last one", drop=3)]
+    valid_to: Annotated[
+        str | None, Meaning("time of the first later snapshot that says otherwise, null if none does", screen=False)
+    ]
+    snapshots: Annotated[int, Meaning("how many snapshots of the run show it; others in between do not know")]
+    longest_interval_ms: Annotated[int, Meaning("longest time between two snapshots of the run", screen=False)]
+    in_newest: Annotated[bool, Meaning("whether the newest snapshot of the cluster that can tell shows it")]
     rule: Annotated[str, meaning_of(Finding, "rule")]
     severity: Annotated[Severity, meaning_of(Finding, "severity")]
     topic: Annotated[str | None, meaning_of(Finding, "topic")]
@@ -32,6 +36,7 @@ class SpanFinding(Struct, frozen=True):
     broker: Annotated[Int32 | None, meaning_of(Finding, "broker")]
     message: Annotated[str, meaning_of(Finding, "message")]
     evidence: Annotated[Mapping[str, object], meaning_of(Finding, "evidence")]
+    exact: Annotated[bool, Meaning("told by a metadata log: times are those of records, and it held between", drop=1)]
 
 
 class SnapshotFinding(Struct, frozen=True):

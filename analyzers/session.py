@@ -1,8 +1,7 @@
-"""One quiet Spark session: in this process by default, on a standalone master, or through Spark Connect.
+"""One quiet Spark session: in this process by default, on a standalone master, through Spark Connect, or in the JVM of
+spark-submit, whose master and settings then hold.
 
 Nothing of PySpark is imported before a session is asked for, so that a missing extra is one clear line.
-
-Turns what Spark raises into errors that name the file, the memory or the server.
 """
 
 from __future__ import annotations
@@ -10,160 +9,104 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import re
 import socket
 import sys
-import time
-from collections.abc import Callable, Iterator, Mapping
+import warnings
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
+from weakref import WeakKeyDictionary
 
-from analyzers.jvm import Jvm, no_remarks
-from kreplica.errors import InputError, KreplicaError, MissingExtraError, UnreachableError, UsageError
-from kreplica.system.environment import SAFE_PATH, environment
+from analyzers.executors import ExecutorWatch, await_executor
+from analyzers.failures import cause_of, explained, refused_setting, words_of
+from analyzers.jvm import LOGGING, Jvm, SubmittersJvm, no_remarks
+from kreplica.errors import KreplicaError, MissingExtraError, UnreachableError, UsageError
+from kreplica.system.environment import SAFE_PATH, environment, restored
 from kreplica.system.packages import line_that_adds
 
 if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
     from pyspark.sql import SparkSession as SparkSession  # noqa: PLC0414  # commands name it, but not PySpark
 
 
-_FILE = re.compile(r"(?:reading file|Path does not exist:?|File) (file:\S+?)\.?(?:\s|$)")
-_FULL = ("No space left on device", "Disk quota exceeded")
-_MEMORY = ("java.lang.OutOfMemoryError", "not enough memory", "Unable to acquire")
-_GONE = (
-    "StatusCode.UNAVAILABLE",
-    "Connection refused",
-    "SparkContext was shut down",
-    "has been shut down",
-    "All masters are unresponsive",
-    "Master removed our application",
-    "ExecutorLostFailure",
-)
-_CLASS = re.compile(r"^(?:Caused by: |: )?(?:[\w$]+\.)+[\w$]+: ")
-
-
-class SparkDefectError(Exception):
-    """A failure of Spark that kreplica cannot explain; its text was fetched before the JVM ended."""
-
-
-@contextmanager
-def explained(asked: Mapping[str, str] | None = None, ended: Callable[[], str] = lambda: "") -> Iterator[None]:
-    """Raises a KreplicaError in place of a failure of Spark whose cause the user can do something about.
-
-    The message of Spark's exception is read here, since reading it asks the JVM.
-
-    Args:
-        asked: Settings that the user gave.
-        ended: Tells how the session's JVM ended; empty while it runs.
-
-    Raises:
-        SparkDefectError: The failure is another one.
-    """
-    from py4j.protocol import Py4JError
-    from pyspark.errors import PySparkException
-
-    try:
-        yield
-    except KreplicaError:
-        raise
-    except Exception as error:
-        spoken = isinstance(error, PySparkException | Py4JError | ConnectionError | EOFError)
-        if not spoken and not ended():
-            raise
-        raise _failure(words_of(error), asked or {}, ended()) from None
-
-
-def words_of(error: Exception) -> str:
-    """The message of a Spark error; a Py4J error asks the JVM for it, which may be gone."""
-    try:
-        return str(error).strip() or type(error).__name__
-    except Exception:
-        return type(error).__name__
-
-
-def cause_of(words: str) -> str:
-    """The line of a stack trace that says what was wrong, without the names of classes."""
-    lines = [line.strip() for line in words.splitlines() if line.strip()]
-    causes = [line for line in lines if line.startswith("Caused by: ")] or [line for line in lines if line[:2] == ": "]
-    return _CLASS.sub("", (causes or lines)[-1 if causes else 0])
-
-
-def _failure(words: str, asked: Mapping[str, str], ended: str) -> Exception:
-    if found := _explanation(words) or refused_setting(words, asked):
-        return found
-    if ended:
-        why = f"its JVM {ended}"
-        return UnreachableError("Spark went away before the audit was done", why, "try again")
-    return SparkDefectError(words)
-
-
-def refused_setting(words: str, asked: Mapping[str, str]) -> UsageError | None:
-    """The error for the user's setting that Spark's message names; None if it names none."""
-    for name in asked:
-        if re.search(rf"{re.escape(name)}(?![\w.])", words):
-            return UsageError(f"Spark does not take --spark-conf {name}", cause_of(words), "leave it out, or mend it")
-    return None
-
-
-def _explanation(text: str) -> KreplicaError | None:
-    file = _FILE.search(text)
-    if file is not None:
-        path = unquote(urlsplit(file[1]).path)
-        return InputError(path, "", "it was whole when the audit began", "it was changed since then: audit again")
-    if any(word in text for word in _FULL):
-        fix = "make room, or name a folder on another one: --spark-conf spark.local.dir=DIR"
-        return UsageError("the disk that Spark works on is full", cause_of(text), fix)
-    if any(word in text for word in _MEMORY):
-        fix = "give it more: --spark-conf spark.driver.memory=8g (on a cluster spark.executor.memory)"
-        return UsageError("Spark ran out of memory", "the snapshots are more than it can hold", fix)
-    if any(word in text for word in _GONE):
-        return UnreachableError("Spark went away before the audit was done", cause_of(text), "try again")
-    return None
-
-
 LOCAL_MASTER = "local[*]"
+_STANDALONE = "spark://"
 CONNECT_PORT = 15002
 """Default port of a Spark Connect server."""
 REACH_SECONDS = 10.0
-EXECUTOR_SECONDS = 60.0
-SMALL_FLEET = 1_000_000
+CONNECT_RETRIES, CONNECT_PAUSE_MS = 7, 3000
+SMALL_FLEET = 4_000_000
 ROWS_A_PIECE = 200_000
-MOST_PIECES = 400
-"""Largest number of partitions of a shuffle; Spark coalesces small ones."""
+FEWEST_PIECES, MOST_PIECES = 2, 400
+"""Numbers of partitions of a shuffle; Spark coalesces small ones."""
 
 _ALWAYS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.ansi.enabled": "true",
     "spark.sql.mapKeyDedupPolicy": "LAST_WIN",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.adaptive.enabled": "true",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
     # Java compiles no method above 8000 bytes; above that Spark is to cut its generated code up: three times as fast.
     "spark.sql.codegen.hugeMethodLimit": "8000",
     # The files are named one by one; to list thousands of them in a Spark job takes ten times as long as to do it here.
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "1000000",
+    # Snapshots are small files: counted as 4 MiB each, which is Spark's guess, a task would get thirty of them.
+    "spark.sql.files.openCostInBytes": "262144",
 }
 """Set on any session, a Connect server's too."""
 
 _QUIET = {"spark.ui.enabled": "false", "spark.driver.maxResultSize": "0"}
 _WORKERS = {f"spark.executorEnv.{name}": value for name, value in SAFE_PATH.items()}
 """Python workers of a standalone master inherit nothing of this process."""
+_CHEAP_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m"
+"""A JVM that runs for seconds spends most of them on optimizing its code and on threads that collect garbage. One that
+does not optimize has room for 48 MB of code, which a session of several audits fills."""
+_DRIVER_OPTIONS, _EXECUTOR_OPTIONS = "spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions"
 _LOGGERS = ("py4j", "DataFrameQueryContextLogger", "SQLQueryContextLogger", "pyspark.sql.connect.client.logging")
 """Loggers that print messages which also arrive as exceptions."""
-_LOGGING = Path(__file__).with_name("log4j2.properties")
+
+_LEFT = (
+    "SPARK_AUTH_SOCKET_TIMEOUT",
+    "SPARK_BUFFER_SIZE",
+    "SPARK_CONNECT_AUTHENTICATE_TOKEN",
+    "SPARK_CONNECT_MODE_ENABLED",
+    "SPARK_LOCAL_REMOTE",
+    "SPARK_REMOTE",
+)
+"""Environment variables that PySpark sets, and leaves."""
+_OURS: Mapping[str, str | None] = {"SPARK_REMOTE": None, "SPARK_CONNECT_MODE_ENABLED": None}
+"""Either would turn a session of our own into a client of another server, and its columns into that server's."""
+
+_kept: WeakKeyDictionary[SparkSession, list[DataFrame]] = WeakKeyDictionary()
+
+
+def kept(frame: DataFrame) -> DataFrame:
+    """The rows, computed once and kept by Spark until their session ends: a server outlives it."""
+    frame.persist()
+    _kept.setdefault(frame.sparkSession, []).append(frame)
+    return frame
+
+
+def _let_go(session: SparkSession) -> None:
+    with contextlib.suppress(Exception):  # of a session that is gone nothing is kept either
+        for frame in reversed(_kept.pop(session, [])):
+            frame.unpersist()
 
 
 @contextmanager
 def spark_session(
-    master: str = LOCAL_MASTER, remote: str | None = None, settings: Mapping[str, str] | None = None
+    master: str | None = None, remote: str | None = None, settings: Mapping[str, str] | None = None
 ) -> Iterator[SparkSession]:
-    """Starts Spark, and stops it however the block ends.
+    """Starts Spark, and stops it however the block ends. The environment of this process is then as it was.
 
     Args:
-        master: ``local[*]``, ``local[4]`` or the ``spark://HOST:PORT`` of a standalone master.
+        master: ``local[*]``, ``local[4]`` or the ``spark://HOST:PORT`` of a standalone master. If None, that of
+            spark-submit where it started this process, otherwise ``local[*]``.
         remote: ``sc://HOST:PORT`` of a Spark Connect server, instead of a master; needs no Java here.
-        settings: Further Spark settings; they win over kreplica's own.
+        settings: Further Spark settings; they win over kreplica's own, and those of spark-submit over both.
 
     Raises:
         MissingExtraError: PySpark, its Connect client, or Java is not installed.
@@ -175,26 +118,28 @@ def spark_session(
     require_pyspark()
     for name in _LOGGERS:
         logging.getLogger(name).setLevel(logging.CRITICAL)
-    if remote is not None:
-        with _connect_session(remote, settings or {}) as session:
-            yield session
-        return
-    with _classic_session(master, settings or {}) as session:
-        yield session
+    with restored(_LEFT):
+        if remote is not None:
+            with _connect_session(remote, settings or {}) as session:
+                yield session
+        else:
+            with environment(_OURS), _classic_session(master, settings or {}) as session:
+                yield session
 
 
-def settings_for(partitions: int, master: str = LOCAL_MASTER, remote: str | None = None) -> dict[str, str]:
+def settings_for(partitions: int, remote: str | None = None) -> dict[str, str]:
     """Settings for that many partition rows: a small job spends its time on starting tasks, not on rows.
 
     Args:
         partitions: Rows of all snapshots together.
-        master: Where Spark will run; settings of the JVM are for a local one only.
-        remote: A Connect server, whose JVM runs already.
+        remote: A Connect server, whose JVMs run already.
     """
-    pieces = max(2, min(MOST_PIECES, partitions // ROWS_A_PIECE))
+    pieces = max(FEWEST_PIECES, min(MOST_PIECES, partitions // ROWS_A_PIECE))
     settings = {"spark.sql.shuffle.partitions": str(pieces)}
-    if partitions <= SMALL_FLEET and remote is None and _standalone_host(master) is None:
-        settings["spark.driver.extraJavaOptions"] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+    if pieces == FEWEST_PIECES:  # to plan again after each stage takes longer than such stages do
+        settings["spark.sql.adaptive.enabled"] = "false"
+    if partitions <= SMALL_FLEET and remote is None:
+        settings |= {_DRIVER_OPTIONS: _CHEAP_JVM, _EXECUTOR_OPTIONS: _CHEAP_JVM}
     return settings
 
 
@@ -207,29 +152,51 @@ def require_pyspark() -> None:
 
 
 @contextmanager
-def _classic_session(master: str, settings: Mapping[str, str]) -> Iterator[SparkSession]:
+def _classic_session(master: str | None, settings: Mapping[str, str]) -> Iterator[SparkSession]:
+    jvm = SubmittersJvm.found() or Jvm()
+    place = _agreed(master, jvm.settings.get("spark.master")) or LOCAL_MASTER
+    starting: Mapping[str, str | None] = {} if isinstance(jvm, SubmittersJvm) else _prepared(place)
+    try:
+        with environment(starting):
+            session = _start(jvm, place, {**_classic_settings(), **_ALWAYS, **settings}, settings)
+        try:
+            watch = ExecutorWatch(session)
+            with explained(settings, lambda: watch.lost() or jvm.lost()):
+                _check_settings(session, settings)
+                with _with_executors(watch, session, place):
+                    yield session
+        finally:
+            with contextlib.suppress(Exception), no_remarks():  # interrupted, it may not answer
+                _let_go(session)
+                session.stop()
+    finally:
+        jvm.end()
+
+
+def _agreed(master: str | None, submitted: str | None) -> str | None:
+    """The master that spark-submit was given wins over none, and is not silently taken in place of another."""
+    if master is not None and submitted is not None and master != submitted:
+        why = f"spark-submit runs it on {submitted}"
+        raise UsageError(f"--master {master} comes too late", why, "leave it out, or give it to spark-submit")
+    return submitted or master
+
+
+def _prepared(master: str) -> dict[str, str | None]:
+    """Checks that the master is there; the environment that its JVM starts with."""
     from kreplica.system.java import java_home_for_spark
 
     standalone = _standalone_host(master)
     if standalone is not None:
         _reach(*standalone, what=f"the Spark master {master}")
-    java_home = str(java_home_for_spark(quiet=True))
-    near = standalone is None or standalone[0] in ("127.0.0.1", "localhost", "::1")
-    with environment(_environment_values(java_home, near=near)):
-        jvm = Jvm()
-        try:
-            session = _start(jvm, master, {**_classic_settings(), **_ALWAYS, **settings}, settings)
-            try:
-                with explained(settings, jvm.ended):
-                    _check_settings(session, settings)
-                    if standalone is not None:
-                        _await_executor(session, master)
-                    yield session
-            finally:
-                with contextlib.suppress(Exception), no_remarks():  # interrupted, it may not answer
-                    session.stop()
-        finally:
-            jvm.end()
+    values: dict[str, str | None] = {
+        "JAVA_HOME": str(java_home_for_spark(quiet=True)),
+        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+        **SAFE_PATH,
+    }
+    if standalone is None or standalone[0] in ("127.0.0.1", "localhost", "::1"):
+        values["SPARK_LOCAL_IP"] = "127.0.0.1"
+    return values
 
 
 def _start(jvm: Jvm, master: str, values: dict[str, str], asked: Mapping[str, str]) -> SparkSession:
@@ -237,28 +204,28 @@ def _start(jvm: Jvm, master: str, values: dict[str, str], asked: Mapping[str, st
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
-    options = f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}"
-    values["spark.driver.extraJavaOptions"] = f"{options} {asked.get('spark.driver.extraJavaOptions', '')}".strip()
+    options = f"-Dlog4j2.configurationFile={LOGGING.as_uri()}"
+    values[_DRIVER_OPTIONS] = f"{options} {asked.get(_DRIVER_OPTIONS, '')}".strip()
     builder: Any = SparkSession.builder
-    builder = builder.master(master).appName("kreplica audit")
-    for name, value in values.items():
-        builder = builder.config(name, value)
+    builder = builder.master(master)
+    for name, value in {"spark.app.name": "kreplica audit", **values}.items():
+        if name not in jvm.settings:
+            builder = builder.config(name, value)
     try:
         with jvm.starting():
             session: SparkSession = builder.getOrCreate()
     except (PySparkException, Py4JError, ConnectionError, EOFError) as error:
-        raise _start_failure(master, words_of(error), asked, jvm.ended()) from None
+        raise _start_failure(master, words_of(error), asked, jvm.lost()) from None
     return session
 
 
-def _start_failure(master: str, words: str, asked: Mapping[str, str], ended: str) -> KreplicaError:
+def _start_failure(master: str, words: str, asked: Mapping[str, str], lost: str) -> KreplicaError:
     if refused := refused_setting(words, asked):
         return refused
     what = f"cannot start Spark on {master}"
-    if "ended by SIG" in ended:
-        return UnreachableError(what, f"its JVM {ended}", "is there memory for it? --spark-conf spark.driver.memory=1g")
-    why = f"its JVM {ended}" if ended else cause_of(words)
-    return UsageError(what, why, "look at the master's address and the Spark settings")
+    if "ended by SIG" in lost:
+        return UnreachableError(what, lost, "is there memory for it? --spark-conf spark.driver.memory=1g")
+    return UsageError(what, lost or cause_of(words), "look at the master's address and the Spark settings")
 
 
 def _check_settings(session: SparkSession, settings: Mapping[str, str]) -> None:
@@ -269,6 +236,16 @@ def _check_settings(session: SparkSession, settings: Mapping[str, str]) -> None:
         if name.startswith("spark.sql."):
             with contextlib.suppress(AnalysisException):  # a setting that can no longer change was validated before
                 session.conf.set(name, value)
+
+
+@contextmanager
+def _with_executors(watch: ExecutorWatch, session: SparkSession, master: str) -> Iterator[None]:
+    if not master.startswith(_STANDALONE):
+        yield
+        return
+    await_executor(session, master)
+    with watch.looking():
+        yield
 
 
 def _classic_settings() -> dict[str, str]:
@@ -289,35 +266,6 @@ def _driver_gibibytes() -> int:
     return max(1, min(8, whole // 4 // 2**30))
 
 
-def _environment_values(java_home: str, *, near: bool) -> dict[str, str | None]:
-    values: dict[str, str | None] = {
-        "JAVA_HOME": java_home,
-        "PYSPARK_PYTHON": sys.executable,
-        "PYSPARK_DRIVER_PYTHON": sys.executable,
-        **SAFE_PATH,
-        # Either would turn a session of our own into a client of another server.
-        "SPARK_REMOTE": None,
-        "SPARK_CONNECT_MODE_ENABLED": None,
-    }
-    if near:
-        values["SPARK_LOCAL_IP"] = "127.0.0.1"
-    return values
-
-
-def _await_executor(session: SparkSession, master: str) -> None:
-    """Waits for an executor: a standalone master without free workers would let the first job wait forever."""
-    deadline = time.monotonic() + EXECUTOR_SECONDS
-    context = session.sparkContext._jsc.sc()
-    while context.getExecutorMemoryStatus().size() < 2:  # the driver itself is one
-        if time.monotonic() > deadline:
-            raise UnreachableError(
-                f"the Spark master {master} gave no executor within {EXECUTOR_SECONDS:.0f} s",
-                "it has no worker, or none with free cores and memory",
-                "start a worker, or ask for less: --spark-conf spark.executor.memory=512m",
-            )
-        time.sleep(0.2)
-
-
 @contextmanager
 def _connect_session(remote: str, settings: Mapping[str, str]) -> Iterator[SparkSession]:
     host, port = _connect_address(remote)
@@ -330,13 +278,31 @@ def _connect_session(remote: str, settings: Mapping[str, str]) -> Iterator[Spark
 
     with environment({"SPARK_REMOTE": None, "SPARK_LOCAL_REMOTE": None}):
         session = SparkSession.builder.remote(remote).getOrCreate()
+    session.client.set_retry_policies([_patience()])
     try:
-        with explained(settings):
+        with _no_word_of_retries(), explained(settings):
             for name, value in {**_ALWAYS, **settings}.items():
                 _set(session, name, value)
             yield session
     finally:
-        session.stop()
+        with _no_word_of_retries():
+            _let_go(session)
+            session.stop()
+
+
+@contextmanager
+def _no_word_of_retries() -> Iterator[None]:
+    """Silences PySpark's warning that it tries no more: the error says what became of it."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=r"\[RETRIES_EXCEEDED\]", category=UserWarning)
+        yield
+
+
+def _patience() -> Any:
+    """Tries again for a quarter of a minute; PySpark would for ten minutes, without a word."""
+    from pyspark.sql.connect.client.retries import DefaultPolicy
+
+    return DefaultPolicy(max_retries=CONNECT_RETRIES, max_backoff=CONNECT_PAUSE_MS)
 
 
 def _set(session: SparkSession, name: str, value: str) -> None:

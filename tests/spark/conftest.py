@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import TYPE_CHECKING
@@ -11,7 +10,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from analyzers.session import settings_for, spark_session
-from kreplica.model.schema import BROKERS, PARTITIONS
+from analyzers.timeline import Observation, Timeline
+from kreplica.history.observations import digest_of_snapshot
+from kreplica.history.tables import OBSERVATION, TABLES, is_whole
+from kreplica.model.schema import BROKERS, PARTITIONS, TableSchema
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.model.table import Table
 
@@ -23,12 +25,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    before = dict(os.environ)
     with spark_session("local[2]", settings=settings_for(0)) as session:
-        for name in ("PYTHONSAFEPATH", "JAVA_HOME"):  # Spark's own have them; other tests of this process start others
-            os.environ.pop(name, None)
-            if name in before:
-                os.environ[name] = before[name]
         yield session
 
 
@@ -40,7 +37,7 @@ def generated() -> Callable[[Random, int], list[ClusterSnapshot]]:
 
 @pytest.fixture(scope="session")
 def in_spark(spark: SparkSession) -> Callable[[Sequence[ClusterSnapshot]], Fleet]:
-    """Puts snapshots into Spark as the audit has them after reading; numbers follow the sequence's order."""
+    """Puts snapshots into Spark as the audit has them after reading; numbers follow cluster, time and content."""
     return lambda snapshots: _fleet(spark, snapshots)
 
 
@@ -51,7 +48,7 @@ def _snapshots(random: Random, count: int) -> list[ClusterSnapshot]:
             cluster_id=f"cluster-{number % 4}",
             name="generated",
             taken_at=start + timedelta(minutes=number),
-            source="generated",
+            source=random.choice(("kafka", "kafka", "describe-text")),
             partitions=Table.from_rows(PARTITIONS, _partitions(random, random.choice((0, 1, 20, 40, 60)))),
             brokers=Table.from_rows(BROKERS, _brokers(random)),
         )
@@ -68,8 +65,15 @@ def _brokers(random: Random) -> list[dict[str, object]]:
 
 
 def _partitions(random: Random, count: int) -> list[dict[str, object]]:
+    ids = [random.choice((None, "one", "one", "another")) for _ in range(7)]
     return [
-        {"topic": f"topic-{number % 7}", "partition": number // 7, "internal": False, **_assignment(random)}
+        {
+            "topic": f"topic-{number % 7}",
+            "partition": number // 7,
+            "internal": False,
+            "topic_id": ids[number % 7],
+            **_assignment(random),
+        }
         for number in range(count)
     ]
 
@@ -97,26 +101,44 @@ def _assignment(random: Random) -> dict[str, object]:
 
 
 def _fleet(spark: SparkSession, snapshots: Sequence[ClusterSnapshot]) -> Fleet:
+    from analyzers.broker_facts import Facts
     from analyzers.frames import assemble
 
-    labels = [snapshot.label for snapshot in snapshots]
-    rows = [
-        (number, item.label, item.taken_at, labels[:number].count(item.label), labels.count(item.label) - 1)
-        for number, item in enumerate(snapshots)
-    ]
-    names = "snapshot int, cluster string, taken_at timestamp, position int, newest int"
-    brokers, partitions = _rows(spark, snapshots, "brokers"), _rows(spark, snapshots, "partitions")
-    return assemble(spark.createDataFrame(rows, names), brokers, partitions, small=True)
+    timeline = Timeline(map(observation, snapshots))
+    by_digest = {digest_of_snapshot(snapshot): snapshot for snapshot in snapshots}
+    ordered = [by_digest[one.digest] for one in timeline.observed]
+
+    def partitions(clusters: Collection[int] | None = None) -> DataFrame:
+        wanted = {place.number for place in timeline.places if clusters is None or place.cluster in clusters}
+        return _rows(spark, ordered, PARTITIONS, wanted)
+
+    brokers = [[(row["broker"], row["alive"], row["rack"]) for row in one.brokers.rows()] for one in ordered]
+    facts = [Facts.of(some) if some else Facts() for some in brokers]
+    return assemble(spark, timeline, facts, partitions, small=True)
 
 
-def _rows(spark: SparkSession, snapshots: Sequence[ClusterSnapshot], table: str) -> DataFrame:
+def observation(snapshot: ClusterSnapshot) -> Observation:
+    """The observation that a snapshot is."""
+    return Observation(
+        cluster=snapshot.label,
+        cluster_id=snapshot.cluster_id,
+        name=snapshot.name,
+        source=snapshot.source,
+        taken_at=snapshot.taken_at,
+        digest=digest_of_snapshot(snapshot),
+        whole=is_whole(TABLES[0], snapshot),
+        gaps=snapshot.gaps,
+        controller_epoch=snapshot.controller_epoch,
+    )
+
+
+def _rows(
+    spark: SparkSession, snapshots: Sequence[ClusterSnapshot], table: TableSchema, wanted: Collection[int]
+) -> DataFrame:
     from pyspark.sql.types import IntegerType, StructField, StructType
 
     from analyzers.frames import spark_schema
 
-    schema = BROKERS if table == "brokers" else PARTITIONS
-    rows = [
-        (*row.values(), number) for number, snapshot in enumerate(snapshots) for row in snapshot.table(schema).rows()
-    ]
-    fields = [*spark_schema(schema).fields, StructField("snapshot", IntegerType())]
+    rows = [(*row.values(), number) for number in wanted for row in snapshots[number].table(table).rows()]
+    fields = [*spark_schema(table).fields, StructField(OBSERVATION, IntegerType())]
     return spark.createDataFrame(rows, StructType(fields))

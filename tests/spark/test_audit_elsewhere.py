@@ -7,12 +7,15 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
+from history_folders import contents
 
 from kreplica.health.findings import find
 from kreplica.store.manifest import read_manifest
@@ -52,7 +55,8 @@ def running(command: Sequence[str], log: Path, folder: Path) -> Iterator[subproc
     try:
         yield process
     finally:
-        os.killpg(process.pid, signal.SIGTERM)
+        with suppress(ProcessLookupError):  # the test has killed it
+            os.killpg(process.pid, signal.SIGTERM)
         try:
             process.wait(STOP_SECONDS)
         except subprocess.TimeoutExpired:
@@ -109,32 +113,130 @@ def expected(root: Path) -> list[Place]:
 AUDIT = ("audit", "sample", "-o", "jsonl", "--per-snapshot")
 
 
-@pytest.mark.timeout(600)
-def test_a_standalone_master_gives_the_same_findings(
-    spark_home: Path, tmp_path: Path, run_cli: RunCli, expected: list[Place]
+INGESTING_MANY = """
+import sys
+import analyzers.backfill
+from commands.main import run
+
+analyzers.backfill.FEW = 12
+if __name__ == "__main__":
+    sys.exit(run(sys.argv[1:]))
+"""
+
+
+def assert_folded_alike(master: str, folder: Path) -> None:
+    """Folds twelve snapshots on executors, then on some that have no kreplica, then here: the files are the same."""
+    (folder / "shadow").mkdir()
+    (folder / "shadow" / "kreplica.py").write_text("raise ImportError")
+    shadow = ("--spark-conf", f"spark.executorEnv.PYTHONPATH={folder / 'shadow'}")
+    memory = ("--spark-conf", "spark.executor.memory=512m")
+    program = folder / "many.py"
+    program.write_text(INGESTING_MANY)
+    found = []
+    for name, options in (("like", ("--master", master)), ("bare", ("--master", master, *shadow)), ("here", ())):
+        into = ("--into", f"history {name}", *options, *(memory if options else ()))
+        line = [sys.executable, str(program), "audit", "ingest", "sample", *into, "-o", "json"]
+        done = subprocess.run(line, capture_output=True, text=True, timeout=240, cwd=folder, check=False)
+        assert done.returncode == 0, done.stderr
+        found.append(json.loads(done.stdout))
+    like, bare, _ = found
+    assert (like["summary"]["folded_by"], like["warnings"]) == (f"Spark on {master}", [])
+    reason = f"Spark on {master} did not fold the snapshots, this machine did: an executor has no kreplica"
+    assert (bare["summary"]["folded_by"], bare["warnings"]) == ("this process", [reason])
+    wanted = contents(folder / "history here")
+    assert len(wanted) > 10
+    assert contents(folder / "history like") == contents(folder / "history bare") == wanted
+
+
+LOSING_A_WORKER = """
+import contextlib, os, signal, sys, threading, time
+import analyzers.session
+from commands.main import run
+
+start = analyzers.session.spark_session
+killed = []
+
+def lose(session):
+    while "--master" in sys.argv and not session.sparkContext.statusTracker().getActiveJobsIds():
+        time.sleep(0.02)
+    os.killpg(int(sys.argv[1]), signal.SIGKILL)
+    killed.append(time.monotonic())
+
+@contextlib.contextmanager
+def losing(*place):
+    with start(*place) as session:
+        threading.Thread(target=lose, args=[session], daemon=True).start()
+        yield session
+
+analyzers.session.spark_session = losing
+code = run(sys.argv[2:])
+print(time.monotonic() - killed[0], file=sys.stderr)
+sys.exit(code)
+"""
+
+
+def audit_that_loses(worker: subprocess.Popen[bytes], *place: str) -> tuple[subprocess.CompletedProcess[str], float]:
+    """The audit, in the midst of whose first job the worker is killed with its executor; and the seconds from then.
+
+    A Connect server, whose jobs nobody sees, is killed before the first.
+    """
+    words = [*AUDIT, *place]
+    done = subprocess.run(
+        [sys.executable, "-c", LOSING_A_WORKER, str(worker.pid), *words],
+        capture_output=True,
+        text=True,
+        timeout=250,
+        check=False,
+    )
+    *said, seconds = done.stderr.splitlines(keepends=True)
+    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout, "".join(said)), float(seconds)
+
+
+@pytest.mark.timeout(900)
+def test_of_two_workers_one_may_be_killed_and_the_loss_of_the_last_is_told_within_a_minute(
+    spark_home: Path, tmp_path: Path, expected: list[Place]
 ) -> None:
     port = free_port()
     master = f"spark://127.0.0.1:{port}"
     runner = str(spark_home / "bin" / "spark-class")
     options = ["--host", "127.0.0.1", "--port", str(port), "--webui-port", "0"]
+    worker = ["--host", "127.0.0.1", "--cores", "1", "--memory", "1g", "--webui-port", "0", master]
+    command = [runner, "org.apache.spark.deploy.worker.Worker", *worker]
     log = tmp_path / "master.log"
-    with running([runner, "org.apache.spark.deploy.master.Master", *options], log, tmp_path) as process:
-        await_port(port, process, log)
-        worker = ["--host", "127.0.0.1", "--cores", "1", "--memory", "1g", "--webui-port", "0", master]
-        with running([runner, "org.apache.spark.deploy.worker.Worker", *worker], tmp_path / "worker.log", tmp_path):
-            memory = "spark.executor.memory=512m"
-            assert findings(run_cli(*AUDIT, "--master", master, "--spark-conf", memory, timeout=300)) == expected
+    with ExitStack() as ending:
+        process = running([runner, "org.apache.spark.deploy.master.Master", *options], log, tmp_path)
+        await_port(port, ending.enter_context(process), log)
+        first, last = (ending.enter_context(running(command, tmp_path / name, tmp_path)) for name in ("1.log", "2.log"))
+        await_registered(log, 2)
+        assert_folded_alike(master, tmp_path)
+        place = ("--master", master, "--spark-conf", "spark.executor.memory=512m")
+        answer, _ = audit_that_loses(first, *place)
+        assert findings(answer) == expected
+        answer, seconds = audit_that_loses(last, *place)
+    assert answer.returncode == 3, answer.stderr
+    said = "error: Spark went away before the work was done; all its executors are gone, the last on 127.0.0.1:"
+    assert answer.stderr.startswith(said), answer.stderr
+    assert answer.stderr.count("\n") == 1
+    assert seconds < 60
+
+
+def await_registered(log: Path, workers: int) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while log.read_text(encoding="utf-8").count("Registering worker") < workers:
+        assert time.monotonic() < deadline, log.read_text(encoding="utf-8")[-3000:]
+        time.sleep(0.3)
 
 
 @pytest.mark.timeout(600)
 def test_a_connect_server_gives_the_same_findings_and_lives_on(
     spark_home: Path, tmp_path: Path, run_cli: RunCli, expected: list[Place]
 ) -> None:
-    port = free_port()
+    port, interface = free_port(), free_port()
     settings = {
         "spark.connect.grpc.binding.port": str(port),
         "spark.connect.grpc.binding.address": "127.0.0.1",
-        "spark.ui.enabled": "false",
+        "spark.ui.port": str(interface),
+        "spark.driver.host": "127.0.0.1",
         "spark.master": "local[2]",
         "spark.sql.ansi.enabled": "false",
         "spark.sql.session.timeZone": "America/New_York",
@@ -147,6 +249,67 @@ def test_a_connect_server_gives_the_same_findings_and_lives_on(
         answer = run_cli(*AUDIT, "--remote", f"sc://127.0.0.1:{port}", timeout=300)
         assert findings(answer) == expected
         assert process.poll() is None
+        assert kept_by(interface) == []
+        answer, seconds = audit_that_loses(process, "--remote", f"sc://127.0.0.1:{port}")
+    assert answer.returncode == 3, answer.stderr
+    assert answer.stderr.startswith("error: Spark went away before the work was done; "), answer.stderr
+    assert (answer.stderr.count("\n"), seconds < 60) == (1, True)
+
+
+def kept_by(interface: int) -> object:
+    """What a server keeps in memory and on disk, by its own pages."""
+    place = f"http://127.0.0.1:{interface}/api/v1/applications"
+    with urlopen(place, timeout=30) as answer:
+        (application,) = json.load(answer)
+    with urlopen(f"{place}/{application['id']}/storage/rdd", timeout=30) as answer:
+        return json.load(answer)
+
+
+SUBMITTED = """
+import os
+import sys
+from analyzers.session import spark_session
+from commands.start import main
+
+before = dict(os.environ)
+with spark_session() as session:
+    java = session.sparkContext._jvm.java.lang
+    print(session.sparkContext.master, java.Runtime.getRuntime().maxMemory() >> 20, java.ProcessHandle.current().pid())
+    print(session.conf.get("spark.sql.files.openCostInBytes"), session.conf.get("spark.sql.shuffle.partitions"))
+    assert session.range(5).count() == 5
+print({name: value for name, value in os.environ.items() if before.get(name) != value}, os.getppid(), flush=True)
+main()
+"""
+
+
+@pytest.mark.timeout(300)
+def test_spark_submit_keeps_its_master_its_memory_and_its_settings(tmp_path: Path, expected: list[Place]) -> None:
+    """The second session of the same program is the audit; Spark's own three lines come before Python begins."""
+    from kreplica.system.java import java_home_for_spark
+
+    program = tmp_path / "program.py"
+    program.write_text(SUBMITTED)
+    submit = [str(Path(sys.executable).with_name("spark-submit")), "--master", "local[3]", "--driver-memory", "700m"]
+    settings = ["--conf", "spark.sql.shuffle.partitions=3"]
+    java = str(java_home_for_spark(quiet=True))
+    home = {"JAVA_HOME": java, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+    done = subprocess.run(
+        [*submit, *settings, str(program), *AUDIT],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        cwd=tmp_path,
+        env={**os.environ, **home},
+        check=False,
+    )
+    assert done.returncode == 1, done.stderr
+    (master, memory, jvm), ours, kept, *rows = done.stdout.splitlines()[0].split(), *done.stdout.splitlines()[1:]
+    assert (master, 600 < int(memory) <= 700, ours) == ("local[3]", True, "262144 3")
+    assert kept == f"{{}} {jvm}"
+    answer = subprocess.CompletedProcess(done.args, done.returncode, "\n".join(rows), "")
+    assert findings(answer) == expected
+    assert [line for line in done.stderr.splitlines() if "log4j profile" not in line and " WARN " not in line] == []
+    assert len(done.stderr.splitlines()) <= 4
 
 
 def test_a_master_and_a_server_that_do_not_answer_are_named_at_once(run_cli: RunCli) -> None:

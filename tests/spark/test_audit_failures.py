@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -20,6 +21,25 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 
+def test_a_session_leaves_the_environment_to_others_while_it_runs(spark: SparkSession) -> None:
+    """Other programs that this process starts are to find what its user set; the system keeps what it began with."""
+    assert spark.range(3).count() == 3
+    began = dict(line.split("=", 1) for line in Path("/proc/self/environ").read_text().split("\0") if line)
+    for name in ("JAVA_HOME", "PYTHONSAFEPATH", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON", "SPARK_LOCAL_IP"):
+        assert os.environ.get(name) == began.get(name)
+
+
+def test_what_a_session_keeps_it_lets_go(spark: SparkSession) -> None:
+    from analyzers.session import _let_go, kept
+
+    one, other = spark.range(7), spark.range(8)
+    assert (kept(one).count(), kept(other).count()) == (7, 8)
+    assert one.storageLevel.useMemory
+    _let_go(spark)
+    assert not one.storageLevel.useMemory
+    assert not other.storageLevel.useMemory
+
+
 def truncate(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-50])
 
@@ -29,8 +49,8 @@ def test_a_file_that_changes_meanwhile_is_named(
     spark: SparkSession, root: Path, tmp_path: Path, harm: Callable[[Path], None], capfd: pytest.CaptureFixture[str]
 ) -> None:
     from analyzers.audit import Audit
+    from analyzers.failures import explained
     from analyzers.frames import read_fleet
-    from analyzers.session import explained
 
     dumps = shutil.copytree(root / "kreplica" / "data" / "fleet", tmp_path / "odd name, 100% [a-b]+{c}")
     selection = select_snapshots([dumps], Wanted())
@@ -38,7 +58,7 @@ def test_a_file_that_changes_meanwhile_is_named(
     victim = selection.snapshots[3].partitions
     assert victim is not None
     fleet = read_fleet(spark, selection.snapshots)
-    assert fleet.partitions.count() == sum(item.partition_rows for item in selection.snapshots)
+    assert fleet.rows.count() == sum(item.partition_rows for item in selection.snapshots)
     harm(Path(victim))
     with pytest.raises(InputError) as raised, explained():
         Audit(fleet, {"offline"}).counts()
@@ -52,7 +72,10 @@ def test_a_file_that_changes_meanwhile_is_named(
     [
         ("spark.driver.extraJavaOptions=-version", "its JVM ended with exit code 0 without starting"),
         ("spark.local.dir=/proc/nowhere", "its JVM ended with exit code 53: no folder for its work"),
-        ("spark.default.parallelism=some", "Spark does not take --spark-conf spark.default.parallelism; Illegal value"),
+        (
+            "spark.default.parallelism=some",
+            'Spark does not take --spark-conf spark.default.parallelism; For input string: "some"; leave it out',
+        ),
     ],
 )
 def test_a_wrong_setting_is_told_and_is_no_finding(
@@ -86,6 +109,6 @@ def test_a_jvm_that_is_killed_is_a_cluster_that_went_away() -> None:
         [sys.executable, "-c", LOSING_THE_JVM], capture_output=True, text=True, timeout=150, check=False
     )
     assert (done.returncode, done.stdout) == (3, ""), done.stderr
-    line = "error: Spark went away before the audit was done; its JVM was ended by SIGKILL; try again"
+    line = "error: Spark went away before the work was done; its JVM was ended by SIGKILL; try again"
     assert done.stderr.splitlines()[-1] == line
     assert "Traceback" not in done.stderr

@@ -121,8 +121,8 @@ def over_spark(fleet: Any, expressions: Mapping[str, Expression]) -> dict[tuple[
 
     compiler = Compiler()
     columns = [compiler.column(expression).alias(name) for name, expression in expressions.items()]
-    table = fleet.partitions.select("snapshot", "topic", "partition", *columns).toArrow()
-    places = zip(*(table[name].to_pylist() for name in ("snapshot", "topic", "partition")), strict=True)
+    table = fleet.rows.select("first", "topic", "partition", *columns).toArrow()
+    places = zip(*(table[name].to_pylist() for name in ("first", "topic", "partition")), strict=True)
     values = zip(*(table[name].to_pylist() for name in expressions), strict=True)
     return {place: dict(zip(expressions, row, strict=True)) for place, row in zip(places, values, strict=True)}
 

@@ -5,14 +5,26 @@ from __future__ import annotations
 import signal
 import socket
 import time
+from pathlib import Path
 
 import pytest
 from py4j.protocol import Py4JError
 
 from analyzers import jvm, session
+from analyzers.failures import SparkDefectError, _explanation, _failure, explained
 from analyzers.jvm import _Submitted
-from analyzers.session import SparkDefectError, _explanation, explained, require_pyspark, settings_for, spark_session
+from analyzers.session import require_pyspark, settings_for, spark_session
 from kreplica.errors import InputError, MissingExtraError, UnreachableError, UsageError
+
+
+def test_a_file_that_is_here_and_not_where_spark_runs_is_told_from_one_that_was_removed(tmp_path: Path) -> None:
+    (tmp_path / "here.parquet").touch()
+    for name, kind in (("here.parquet", UsageError), ("gone.parquet", InputError)):
+        text = f"[FAILED_READ_FILE.FILE_NOT_EXIST] File file:{tmp_path}/{name} does not exist."
+        found = _explanation(f"Error while reading file file:{tmp_path}/{name}. {text}")
+        assert type(found) is kind
+    assert "TMPDIR" in str(_explanation(f"File file:{tmp_path}/here.parquet does not exist"))
+    assert isinstance(_explanation(f"reading file file:{tmp_path}/here.parquet: it is cut off"), InputError)
 
 
 def test_a_missing_package_is_one_line_with_its_cure(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,9 +70,12 @@ def test_settings_grow_with_the_fleet() -> None:
     assert settings_for(1000)["spark.sql.shuffle.partitions"] == "2"
     assert settings_for(10_000_000)["spark.sql.shuffle.partitions"] == "50"
     assert settings_for(10**12)["spark.sql.shuffle.partitions"] == "400"
+    assert settings_for(1000)["spark.sql.adaptive.enabled"] == "false"
+    assert "spark.sql.adaptive.enabled" not in settings_for(10_000_000)
     assert "spark.driver.extraJavaOptions" in settings_for(1000)
+    assert "spark.driver.extraJavaOptions" in settings_for(2_000_000)
     assert "spark.driver.extraJavaOptions" not in settings_for(10_000_000)
-    assert "spark.driver.extraJavaOptions" not in settings_for(1000, "spark://127.0.0.1:7077")
+    assert "spark.executor.extraJavaOptions" in settings_for(1000)
     assert "spark.driver.extraJavaOptions" not in settings_for(1000, remote="sc://127.0.0.1")
 
 
@@ -79,11 +94,25 @@ def test_settings_grow_with_the_fleet() -> None:
             "the disk that Spark works on is full; No space left on device; make room",
         ),
         ("Master removed our application: FAILED", UnreachableError, "Spark went away"),
+        (
+            (
+                "<_InactiveRpcError of RPC that terminated with:\n\tstatus = StatusCode.UNAVAILABLE\n"
+                '\tdetails = "Connection reset by peer"\n\tdebug_error_string = "x"\n>'
+            ),
+            UnreachableError,
+            "Spark went away before the work was done; Connection reset by peer; try again",
+        ),
         ("Job 3 cancelled because SparkContext was shut down", UnreachableError, "Spark went away"),
+        ("ExecutorLostFailure Reason: Command exited with code 52", UsageError, "Spark ran out of memory"),
+        (
+            "Total size of serialized results of 2 tasks (2.0 KiB) is bigger than spark.driver.maxResultSize (1.0 KiB)",
+            UsageError,
+            "more than Spark hands out at once; Total size",
+        ),
     ],
 )
 def test_failures_of_spark_are_explained(text: str, kind: type[Exception], said: str) -> None:
-    found = _explanation(text)
+    found = _failure(text, {}, "")
     assert isinstance(found, kind)
     assert said in str(found)
 
@@ -92,9 +121,9 @@ def test_other_failures_of_spark_are_defects() -> None:
     assert _explanation("[UNRESOLVED_COLUMN] no such column") is None
 
 
-def raised_by(error: Exception, asked: dict[str, str], ended: str = "") -> Exception:
+def raised_by(error: Exception, asked: dict[str, str], lost: str = "") -> Exception:
     try:
-        with explained(asked, lambda: ended):
+        with explained(asked, lambda: lost):
             raise error
     except Exception as found:
         return found
@@ -118,7 +147,7 @@ def test_a_setting_that_spark_names_is_the_users_to_mend() -> None:
 
 @pytest.mark.parametrize("error", [GoneError, ConnectionResetError, EOFError, ValueError])
 def test_a_lost_jvm_is_told_whatever_broke(error: type[Exception]) -> None:
-    found = raised_by(error(), {}, "was ended by SIGKILL")
+    found = raised_by(error(), {}, "its JVM was ended by SIGKILL")
     assert isinstance(found, UnreachableError)
     assert found.why == "its JVM was ended by SIGKILL"
 
