@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import groupby, islice
+from itertools import islice
 from typing import TYPE_CHECKING, TypeVar, overload
 
+from analyzers.audit import refuse_many
 from analyzers.rows import SnapshotCountsRow
 from commands.shared.printing.output import Answer, OutputFormat
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from msgspec import Struct
 
     from analyzers.fleet_audit import Audited
+    from analyzers.timeline import Observation
+    from kreplica.fleet.worsening import AppliedMute
     from kreplica.store.selection import SnapshotFiles
     from kreplica.store.verification import FileProblem
 
@@ -64,7 +67,7 @@ def answer_to(audited: Audited, output: OutputFormat | None, *, counts_only: boo
         rows_name="counts" if counts_only else "findings",
         columns=SnapshotCountsRow if counts_only else audited.audit.row,
         rows=[counts.as_row() for counts in audited.counts] if counts_only else _findings(audited, output),
-        clusters=list(_clusters(audited.selection.snapshots)),
+        clusters=list(_clusters(audited)),
         summary=_summary(audited),
         warnings=audited.warnings,
     )
@@ -74,13 +77,20 @@ def _findings(audited: Audited, output: OutputFormat | None) -> Sequence[Struct]
     if output is None or output is OutputFormat.table:
         return ()  # the screen asks for the worst ones itself
     if output in _STREAMED:
-        return StreamedRows(audited.audit.findings, audited.total)
-    return list(audited.audit.findings())
+        return StreamedRows(audited.told.findings, audited.total)
+    refuse_many(audited.total)
+    return list(audited.told.findings())
 
 
-def _clusters(snapshots: Sequence[SnapshotFiles]) -> Iterator[dict[str, object]]:
-    for cluster, group in groupby(snapshots, key=lambda item: item.cluster):
-        some = list(group)
+def _clusters(audited: Audited) -> Iterator[dict[str, object]]:
+    """Each cluster with its snapshots; one of which metadata logs alone tell has the times of these."""
+    snapshots: dict[str, list[SnapshotFiles | Observation]] = {
+        cluster: [] for cluster in dict.fromkeys(item.cluster for item in audited.observed)
+    }
+    for item in audited.selection.snapshots:
+        snapshots.setdefault(item.cluster, []).append(item)
+    for cluster, seen in snapshots.items():
+        some = seen or [item for item in audited.observed if item.cluster == cluster]
         gaps = [
             {"taken_at": item.taken_at.isoformat(), "kind": gap.kind, "message": gap.message, "count": gap.count}
             for item in some
@@ -91,7 +101,7 @@ def _clusters(snapshots: Sequence[SnapshotFiles]) -> Iterator[dict[str, object]]
             "cluster_id": some[-1].cluster_id,
             "name": some[-1].name,
             "source": some[-1].source,
-            "snapshots": len(some),
+            "snapshots": len(seen),
             "first_taken_at": some[0].taken_at.isoformat(),
             "last_taken_at": some[-1].taken_at.isoformat(),
             "gaps": gaps,
@@ -107,6 +117,8 @@ def _summary(audited: Audited) -> dict[str, object]:
         by_rule[tally.rule] += tally.findings
     return {
         "findings": audited.total,
+        **({} if audited.new is None else {"in_baseline": audited.new.earlier}),
+        **_muted(audited),
         "in_newest": sum(tally.in_newest for tally in audited.tallies),
         "by_severity": dict(by_severity),
         "by_rule": dict(by_rule),
@@ -117,6 +129,27 @@ def _summary(audited: Audited) -> dict[str, object]:
         "snapshots_repeated": selection.repeated,
         "damaged_files": _files(selection.damaged),
         "foreign_files": _files(selection.orphans),
+    }
+
+
+def _muted(audited: Audited) -> dict[str, object]:
+    """Mutes by the clusters in which they cover something, and the number of findings that do not count."""
+    if not audited.mutes:
+        return {}
+    return {"muted": audited.muted, "mutes": [_mute(one) for one in audited.mutes]}
+
+
+def _mute(one: AppliedMute) -> dict[str, object]:
+    return {
+        "rule": one.mute.rule,
+        "cluster": one.cluster,
+        "topic": one.mute.topic,
+        "until": one.mute.until.isoformat(),
+        "muted_at": one.mute.muted_at.isoformat(),
+        "findings": one.findings,
+        "broken": one.is_broken,
+        "before": {"at_once": one.before.findings, "severity": one.before.severity},
+        "after": {"at_once": one.after.findings, "severity": one.after.severity},
     }
 
 

@@ -3,41 +3,59 @@
 from __future__ import annotations
 
 import inspect
+import os
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from commands.shared.groups import GroupWithOwnCommand
+from commands.shared.baseline_options import BaselineOption, refuse_beside_baseline
+from commands.shared.cluster_groups import ClusterGroupOption, clusters_of, members_of
+from commands.shared.groups import GroupWithOwnCommand, register_subcommands
 from commands.shared.help import examples
+from commands.shared.history_options import ClusterOption, SinceOption, UntilOption, wanted_of
+from commands.shared.locations import path_of_this_machine
+from commands.shared.mute_options import NoMutesOption
 from commands.shared.options import ExitZeroOption, OutputOption
 from commands.shared.rule_options import FailOn, FailOnOption, RuleOption, known_rules
-from kreplica.errors import ExitCode, UsageError
+from commands.shared.spark_options import MasterOption, RemoteOption, SettingOption, settings_of
+from kreplica.errors import ExitCode
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from kreplica.store.selection import Wanted
+    pass
 
 FoldersArgument = Annotated[
-    list[Path],
+    list[str],
     typer.Argument(
         metavar="DIR...",
         show_default=False,
-        help="Dump directories of kreplica snapshot, or directories of these; sample for the packaged ones.",
+        help="Dump directories of kreplica snapshot, or directories of these, or one history; also s3://BUCKET/PREFIX."
+        " sample: the packaged dumps.",
     ),
 ]
-ClusterOption = Annotated[
-    list[str] | None,
-    typer.Option("--cluster", metavar="PATTERN", help="Only clusters whose id or name matches; may be repeated."),
+RulesOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--rules",
+        metavar="FILE",
+        callback=path_of_this_machine,
+        help="Judge by the rules of this file as well: TOML, conditions in Spark SQL.",
+    ),
 ]
-SinceOption = Annotated[
+ExpectEveryOption = Annotated[
     str | None,
-    typer.Option("--since", metavar="TIME", help="Only snapshots from then on: 2026-03-01T12:00, or 7d ago."),
+    typer.Option(
+        "--expect-every",
+        metavar="TIME",
+        help="Of a history: a snapshot of each cluster is due so often, 1h; else as often as each cluster had one.",
+    ),
 ]
-UntilOption = Annotated[
-    str | None, typer.Option("--until", metavar="TIME", help="Only snapshots up to then, told in the same way.")
+AsOfOption = Annotated[
+    str | None,
+    typer.Option(
+        "--as-of", metavar="TIME", help="Of a history: the moment to judge at, else that of its newest snapshot."
+    ),
 ]
 PerSnapshotOption = Annotated[
     bool, typer.Option("--per-snapshot", help="A row for each finding and snapshot, not one from when to when.")
@@ -45,22 +63,19 @@ PerSnapshotOption = Annotated[
 CountsOption = Annotated[bool, typer.Option("--counts", help="Rows are the counts of each cluster and time instead.")]
 OutOption = Annotated[
     Path | None,
-    typer.Option("--out", metavar="DIR", file_okay=False, help="Also write DIR/findings and DIR/counts as Parquet."),
+    typer.Option(
+        "--out",
+        metavar="DIR",
+        file_okay=False,
+        callback=path_of_this_machine,
+        help="Also write DIR/findings and DIR/counts as Parquet.",
+    ),
 ]
 StrictOption = Annotated[bool, typer.Option("--strict", help="Stop at a damaged file, or one of another program.")]
-MasterOption = Annotated[
-    str, typer.Option("--master", metavar="MASTER", help="Where Spark runs: local[*], local[4] or spark://HOST:PORT.")
-]
-RemoteOption = Annotated[
-    str | None, typer.Option("--remote", metavar="URL", help="A Spark Connect server instead: sc://HOST:15002.")
-]
-SettingOption = Annotated[
-    list[str] | None,
-    typer.Option("--spark-conf", metavar="NAME=VALUE", help="A setting of Spark; may be repeated."),
-]
-
-
 SHORT_HELP = "Audit many snapshots of many clusters on Spark."
+_NAMES = ("ingest", "incidents", "incident", "resilience", "slo", "mute", "unmute", "mutes")
+SUBCOMMANDS = {name: f"commands.audit.{name}.command" for name in _NAMES}
+"""Module of each subcommand."""
 
 
 def register(app: typer.Typer, *, below: str | None = None) -> None:
@@ -79,27 +94,35 @@ def register(app: typer.Typer, *, below: str | None = None) -> None:
             "kreplica audit sample",
             "kreplica audit dumps --since 7d --fail-on critical --out audit",
             "kreplica audit ingest dumps --into history",
+            "kreplica audit history --since 7d",
+            "kreplica audit history --baseline findings.jsonl",
+            "kreplica audit resilience history --since 30d",
+            "kreplica audit slo history --since 30d --objective 99.95",
         ),
     )(audit)
-    if below in (None, "ingest"):
-        from commands.audit.ingest import command as ingest
-
-        ingest.register(group)
+    if below is None or below in SUBCOMMANDS:
+        register_subcommands(group, SUBCOMMANDS, below)
 
 
 def audit(
     folders: FoldersArgument,
     cluster: ClusterOption = None,
+    cluster_group: ClusterGroupOption = None,
     since: SinceOption = None,
     until: UntilOption = None,
     rule: RuleOption = None,
+    rules: RulesOption = None,
+    expect_every: ExpectEveryOption = None,
+    as_of: AsOfOption = None,
+    baseline: BaselineOption = None,
+    no_mutes: NoMutesOption = False,
     fail_on: FailOnOption = FailOn.warning,
     per_snapshot: PerSnapshotOption = False,
     counts: CountsOption = False,
     out: OutOption = None,
     strict: StrictOption = False,
     exit_zero: ExitZeroOption = False,
-    master: MasterOption = "local[*]",
+    master: MasterOption = None,
     remote: RemoteOption = None,
     spark_conf: SettingOption = None,
     output: OutputOption = None,
@@ -109,48 +132,71 @@ def audit(
     Runs on Spark, by default in this process. A damaged or foreign file is named and left out. Exits 1 when a finding
     is at least as severe as --fail-on, 5 when there is none but something could not be read.
 
-    `kreplica audit ingest` takes snapshots into a history instead, without Spark.
+    `kreplica audit ingest` takes snapshots into a history instead, `kreplica audit incidents` tells the findings of a
+    history by their causes, both without Spark. `kreplica audit mute` lets findings of a rule not count until a time.
     """
     from analyzers.session import require_pyspark, settings_for, spark_session
 
     require_pyspark()  # before anything else imports it
 
     from analyzers.audit import check_free
-    from analyzers.fleet_audit import run_audit, select_fleet
+    from analyzers.criteria import Criteria
+    from analyzers.fleet_audit import HistorySelection, judge_over_time, partition_rows, run_audit, select_fleet
+    from analyzers.over_time import FLEET_NAMES, refuse_without_group, refuse_without_time
+    from analyzers.rule_files import read_rules
     from commands.audit.answer import answer_to
     from commands.audit.sample import with_sample
     from commands.audit.screen import show
     from commands.shared.printing.output import emit
+    from commands.shared.printing.progress import Progress
+    from commands.shared.values import milliseconds_of, parse_duration, parse_moment
+    from kreplica.config.mutes import mutes_in_force
+    from kreplica.fleet.baseline import read_baseline
     from kreplica.health.rules import Severity
+    from kreplica.system.processes import processors
 
-    own = dict(_setting(text) for text in spark_conf or ())
-    rules = known_rules(rule or ())
+    refuse_beside_baseline(baseline, {"--per-snapshot": per_snapshot, "--counts": counts, "--out": out is not None})
+    earlier = None if baseline is None else read_baseline(baseline)
+    mutes = () if no_mutes else mutes_in_force(os.environ)
+    every = None if expect_every is None else round(parse_duration(expect_every, "--expect-every", least=1.0) * 1000)
+    now = None if as_of is None else milliseconds_of(parse_moment(as_of, "--as-of"))
+    own = settings_of(spark_conf)
+    custom = () if rules is None else read_rules(rules)
+    criteria = Criteria(known_rules(rule or (), [*FLEET_NAMES, *(one.name for one in custom)]), custom)
+    refuse_without_group(rule or (), cluster_group or ())
     if out is not None:
         check_free(out)
-    selection = select_fleet(with_sample(folders), _wanted(cluster or (), since, until), strict=strict)
-    tuned = settings_for(sum(item.partition_rows for item in selection.snapshots), master, remote)
+    selection = select_fleet(
+        with_sample(folders), wanted_of(clusters_of(cluster, cluster_group), since, until), strict=strict
+    )
+    refuse_without_time(criteria.rules, history=isinstance(selection, HistorySelection))
+    tuned = settings_for(partition_rows(selection), remote)
+    with Progress() as progress:
+        progress.say("judging by rules over time")
+        over_time = judge_over_time(
+            selection,
+            () if per_snapshot else criteria.rules,
+            now_ms=now,
+            expect_every_ms=every,
+            processes=processors(),
+            groups={group: frozenset(names) for group, names in members_of(cluster_group).items()},
+        )
     with ExitStack() as afterwards, spark_session(master, remote, {**tuned, **own}) as spark:
-        audited = run_audit(spark, selection, rules, per_snapshot=per_snapshot)
+        with Progress() as progress:
+            audited = run_audit(
+                spark,
+                selection,
+                criteria,
+                per_snapshot=per_snapshot,
+                over_time=over_time,
+                stage=progress.say,
+            )
         if out is not None:
             audited.audit.write(out, afterwards)
+        audited = audited.muted_by(mutes)
+        if earlier is not None:
+            audited = audited.only_new(earlier)
         answer = answer_to(audited, output, counts_only=counts)
         code = audited.exit_code(Severity(fail_on))
-        named = [str(folder) for folder in folders]
-        emit(answer, output, lambda console: show(audited, named, code, console, counts_only=counts))
+        emit(answer, output, lambda console: show(audited, folders, code, console, counts_only=counts))
     raise typer.Exit(ExitCode.OK if exit_zero and code is ExitCode.FINDINGS else code)
-
-
-def _wanted(clusters: Sequence[str], since: str | None, until: str | None) -> Wanted:
-    from commands.shared.values import parse_moment
-    from kreplica.store.selection import Wanted
-
-    first = None if since is None else parse_moment(since, "--since")
-    last = None if until is None else parse_moment(until, "--until")
-    return Wanted(tuple(clusters), first, last)
-
-
-def _setting(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not equals or not name.startswith("spark."):
-        raise UsageError(f"--spark-conf {text} is no setting of Spark", fix="--spark-conf spark.executor.memory=2g")
-    return name, value

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from analyzers.audit import SnapshotCounts
     from analyzers.fleet_audit import Audited
+    from kreplica.fleet.worsening import AppliedMute
 
 MOST_CLUSTERS = 20
 MOST_FINDINGS = 15
@@ -32,11 +33,12 @@ TRENDS = (*TROUBLE, "at_min_isr", "non_preferred", "reassigning")
 
 @dataclass(frozen=True, slots=True)
 class ClusterTrend:
-    """One cluster over time; ``name`` is what the screen calls it."""
+    """One cluster over time; ``name`` is what the screen calls it, ``snapshots`` how many there are of it."""
 
     cluster: str
     name: str
     counts: Sequence[SnapshotCounts]
+    snapshots: int
 
     def now(self, name: str) -> int:
         """A count of the newest snapshot."""
@@ -57,8 +59,10 @@ def show(
     """Prints the audit for a person; its verdict says what the exit code says."""
     names = _names(audited)
     grouped = groupby(audited.counts, key=lambda item: item.cluster)
-    trends = sorted((ClusterTrend(key, names[key], list(some)) for key, some in grouped), key=ClusterTrend.rank)
-    _print_verdict(audited, trends, code, console)
+    seen = Counter(item.cluster for item in audited.selection.snapshots)
+    found = (ClusterTrend(key, names[key], list(some), seen[key]) for key, some in grouped)
+    trends = sorted(found, key=ClusterTrend.rank)
+    _print_verdict(audited, trends, names, code, console)
     console.print()
     if counts_only:
         _print_counts(audited, names, console)
@@ -74,7 +78,7 @@ def show(
 
 def _names(audited: Audited) -> dict[str, str]:
     """Name of each cluster by its id: the user's own where no other cluster has it, else the id."""
-    names = {item.cluster: item.name for item in audited.selection.snapshots}
+    names = {item.cluster: item.name for item in audited.observed}
     used = Counter(names.values())
     return {cluster: name if used[name] == 1 else cluster for cluster, name in names.items()}
 
@@ -84,12 +88,18 @@ def _word(audited: Audited, code: ExitCode, *, ill: bool) -> tuple[str, str]:
     worst = max((tally.severity for tally in audited.tallies), default=Severity.INFO).word.upper()
     if code is ExitCode.INCOMPLETE:
         return "INCOMPLETE", "yellow"
+    if audited.new is not None and not audited.total:
+        return "NOTHING NEW", "green"
+    if ill and audited.muted and not audited.total:
+        return "MUTED", "yellow"
     if code is ExitCode.OK:
         return (worst, "yellow") if ill else ("HEALTHY", "green")
     return ("UNHEALTHY" if ill else worst), "red"
 
 
-def _print_verdict(audited: Audited, trends: Sequence[ClusterTrend], code: ExitCode, console: Console) -> None:
+def _print_verdict(
+    audited: Audited, trends: Sequence[ClusterTrend], names: Mapping[str, str], code: ExitCode, console: Console
+) -> None:
     ill = [trend for trend in trends if any(trend.now(name) for name in TROUBLE)]
     before = [trend for trend in trends if trend not in ill and any(trend.most(name) for name in TROUBLE)]
     word, color = _word(audited, code, ill=bool(ill))
@@ -100,25 +110,48 @@ def _print_verdict(audited: Audited, trends: Sequence[ClusterTrend], code: ExitC
         sentence = f"{len(ill)} of {counted(len(trends), 'cluster')} in their newest snapshot: partitions {said}{past}"
         print_verdict(console, word, color, sentence)
     else:
-        found = "" if word in ("HEALTHY", "INCOMPLETE") else "findings, but "
+        found = "" if word in ("HEALTHY", "INCOMPLETE", "NOTHING NEW") else "findings, but "
         sentence = f"{found}no partition in trouble in the newest snapshot of {counted(len(trends), 'cluster')}{past}"
         print_verdict(console, word, color, sentence)
     print_lines(console, "read", [_read(audited, len(trends))])
     print_lines(console, "left out", _left_out(audited))
+    if audited.new is not None:
+        new, earlier = counted(audited.total, "finding"), audited.new.earlier
+        print_lines(console, "baseline", [f"{new} that it does not have; {earlier} that it has are left out"])
+    print_lines(console, "muted", (_muted(one, names) for one in audited.mutes if not one.is_broken))
+    print_lines(console, "unmuted", (_broken(one, names) for one in audited.mutes if one.is_broken))
+
+
+def _muted(one: AppliedMute, names: Mapping[str, str]) -> str:
+    return f"{counted(one.findings, 'finding')} of {_covered(one, names)}, until {_moment(one.mute.until)}"
+
+
+def _broken(one: AppliedMute, names: Mapping[str, str]) -> str:
+    before, after = one.before, one.after
+    said = f"{after.findings} at once since {_moment(one.mute.muted_at)}, {before.findings} before"
+    if after.rank > before.rank and before.severity is not None and after.severity is not None:
+        said += f"; {after.severity.word} since, {before.severity.word} before"
+    return f"{_covered(one, names)} got worse and counts again: {said}"
+
+
+def _covered(one: AppliedMute, names: Mapping[str, str]) -> str:
+    topics = "" if one.mute.topic is None else f" of topics {one.mute.topic}"
+    return f"{one.mute.rule}{topics} in {names[one.cluster]}"
 
 
 def _read(audited: Audited, clusters: int) -> str:
     times = [item.taken_at for item in audited.counts]
     partitions = sum(item.counts["partitions"] for item in audited.counts)
-    number = f"{counted(len(times), 'snapshot')} of {counted(clusters, 'cluster')}, {partitions} partitions in all"
-    return f"{number}, from {_moment(min(times))} to {_moment(max(times))} UTC"
+    number = f"{counted(len(audited.selection.snapshots), 'snapshot')} of {counted(clusters, 'cluster')}"
+    logs = f" and metadata logs of {audited.logged}" if audited.logged else f", {partitions} partitions in all"
+    return f"{number}{logs}, from {_moment(min(times))} to {_moment(max(times))} UTC"
 
 
 def _left_out(audited: Audited) -> Iterator[str]:
     selection = audited.selection
     if selection.damaged:
         files = counted(len(selection.damaged), "damaged file")
-        yield f"{files}, and with them {counted(selection.left_out, 'snapshot')}: see the warnings"
+        yield f"{files}, and with them {selection.told_left_out}: see the warnings"
     if selection.orphans:
         yield f"{counted(len(selection.orphans), 'foreign file')}: see the warnings"
 
@@ -130,7 +163,7 @@ def _print_trends(trends: Sequence[ClusterTrend], console: Console) -> None:
     rows = [
         [
             trend.name,
-            len(trend.counts),
+            trend.snapshots,
             _moment(trend.counts[-1].taken_at),
             *(_trend([item.counts[name] for item in trend.counts]) for name in ("partitions", *columns)),
         ]
@@ -182,9 +215,10 @@ def _print_rules(audited: Audited, console: Console) -> None:
 
 
 def _print_findings(audited: Audited, names: Mapping[str, str], console: Console) -> None:
-    rows = audited.audit.top(MOST_FINDINGS)
-    times = [name for name in ("valid_from", "valid_to", "taken_at") if name in audited.audit.columns]
-    shown = ["severity", "cluster", "rule", "topic", "partition", "broker", *times, "message"]
+    rows = audited.told.top(MOST_FINDINGS)
+    times = [name for name in ("valid_from", "last_seen", "taken_at") if name in audited.audit.columns]
+    exact = ["exact"] if any(getattr(row, "exact", False) for row in rows) else []
+    shown = ["severity", "cluster", "rule", "topic", "partition", "broker", *times, *exact, "message"]
     cells: dict[str, Callable[[str], str]] = dict.fromkeys(times, lambda text: _moment(datetime.fromisoformat(text)))
     print_rows(console, audited.audit.row, rows, shown=shown, cells={**cells, "cluster": names.__getitem__})
     if audited.total > len(rows):

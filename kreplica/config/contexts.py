@@ -41,6 +41,7 @@ TEMPLATE = """\
 # timeout = 20                              # seconds that one read may take; 10 if not given
 # read_only = true                          # changes are refused
 # production = true                         # changes ask for more confirmation
+# tags = ["eu", "payments"]                 # groups of clusters: kreplica audit HISTORY --group eu
 #
 # [contexts.prod-eu.properties]             # client properties; they win over those of command_config
 # "security.protocol" = "SASL_SSL"
@@ -68,6 +69,7 @@ class Context:
     read_only: bool | None = None
     production: bool | None = None
     zookeeper: str | None = None
+    tags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,25 @@ class ContextsFile:
                 raise ConfigurationError(f"no context matches {pattern!r}", f"{self.path}: {_known(self.contexts)}")
             chosen.update(dict.fromkeys(names))
         return tuple(name for name in self.contexts if name in chosen)
+
+    def tagged(self, tags: Sequence[str]) -> tuple[str, ...]:
+        """The names of the contexts that have one of these tags, in the order of the file.
+
+        Args:
+            tags: Tags, as contexts have them.
+
+        Raises:
+            ConfigurationError: There is no file, or no context has a tag.
+        """
+        if self.path is None:
+            raise ConfigurationError(
+                "there is no contexts file", f"looked for {default_path()}", "kreplica config init"
+            )
+        known = sorted({tag for context in self.contexts.values() for tag in context.tags})
+        for tag in tags:
+            if tag not in known:
+                raise ConfigurationError(f"{self.path}: no context has the tag {tag}", nearest_or_known(tag, known))
+        return tuple(name for name, context in self.contexts.items() if not set(tags).isdisjoint(context.tags))
 
 
 def chosen_contexts(file: ContextsFile, names: Sequence[str]) -> tuple[str, ...]:

@@ -135,6 +135,7 @@ def _context_settings(path: Path, name: str, context: Context) -> dict[str, Sett
         "timeout": None if context.timeout is None else f"{context.timeout:g}",
         "read_only": None if context.read_only is None else str(context.read_only).lower(),
         "production": None if context.production is None else str(context.production).lower(),
+        "tags": ", ".join(context.tags) or None,
     }
     found = {
         key: Setting(text, f"{path}: contexts.{name}.{key}", path.parent, path)

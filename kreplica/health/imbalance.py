@@ -173,7 +173,7 @@ def _sizes(snapshot: ClusterSnapshot) -> dict[int, int]:
     wanted = {own.dictionary[code] for code in np.unique(own.codes).tolist()}
     kept = np.array([name in wanted for name in topics.dictionary], dtype=np.bool_)[topics.codes] & ~future.values
     told = [broker for broker in snapshot.log_dirs["broker"].to_list() if isinstance(broker, int)]
-    totals = dict.fromkeys(told, 0)
+    totals = dict.fromkeys(told, 0) if len(table) else {}  # a history knows log directories, and no sizes
     distinct, inverse = np.unique(brokers.values[kept], return_inverse=True)
     held = np.zeros(len(distinct), dtype=np.int64)
     np.add.at(held, inverse, sizes.values[kept])

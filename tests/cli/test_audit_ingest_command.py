@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -134,3 +135,20 @@ def test_manifests_say_what_the_layout_says(kreplica: Any, tmp_path: Path) -> No
             parquet = pq.ParquetFile(tmp_path / file["path"])
             assert parquet.metadata.num_rows == file["rows"]
             assert (tmp_path / file["path"]).stat().st_size == file["bytes"]
+
+
+def test_an_answer_about_one_topic_ends_no_other(kreplica: Any, root: Path, tmp_path: Path) -> None:
+    """kcat -L -J -t orders lists orders alone."""
+    golden, history = root / "tests" / "golden" / "kcat", tmp_path / "history"
+    for hour, name in enumerate(("healthy.json", "one-topic.json", "trouble.json")):
+        path = tmp_path / name
+        path.write_bytes((golden / name).read_bytes())
+        os.utime(path, (1_780_000_000 + 3600 * hour,) * 2)
+        assert kreplica("audit", "ingest", str(path), "--cluster", "prod", "--into", str(history)).code == 0
+    kinds = {
+        topic: [row["kind"] for row in kreplica("history", topic, "--in", str(history), "-o", "json").document[rows]]
+        for topic, rows in (("orders", "topic_stretches"), ("moving-0", "stretches"), ("doomed-0", "stretches"))
+    }
+    assert kinds["orders"] == ["state", "state"]
+    assert kinds["moving-0"] == ["state", "unknown"]
+    assert kinds["doomed-0"] == ["state", "unknown", "absent"]

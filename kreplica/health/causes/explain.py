@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from kreplica.health.causes.cause import KINDS, LEADER_MATTERS, UNKNOWN, Cause, CauseKind, NotKnown
-from kreplica.health.causes.facts import NO_LEADER, Facts, Missing
+from kreplica.health.causes.facts import NO_LEADER, Facts, Missing, elements_of
 from kreplica.health.causes.lag_rules import Lags, broker_out, candidates, classify, in_question
-from kreplica.health.causes.state_rules import STATE_RULES, throttle_rates, waiting_for
+from kreplica.health.causes.state_rules import DOWN_RULES, STATE_RULES, Rule, throttle_rates, waiting_for
 from kreplica.model.columns import Indices, Integers, Mask
 from kreplica.model.evaluate import Evaluator
 from kreplica.model.predicates import MASKED, OFFLINE, REASSIGNING, UNDER_MIN_ISR_BROKER, UNDER_REPLICATED
@@ -69,6 +69,22 @@ class Explanation:
     def not_known(self, rows: Indices) -> list[list[dict[str, object]]]:
         """The ``not_known`` field of the given partitions."""
         return self._gathered(rows, self.found.codes == UNKNOWN, self._not_known_row)
+
+    def down_in_sync(self, rows: Indices) -> list[list[tuple[CauseKind, int]]]:
+        """Kind of cause and broker of each in-sync replica of the given partitions that serves nobody.
+
+        They are no missing replicas: the last member of an ISR stays in it when its broker dies, and leads no more.
+        """
+        isr = self.facts.isr.take(rows)
+        number = isr.row_numbers()
+        places, offline = rows[number], self._evaluator.snapshot.lists("offline_replicas").take(rows)
+        every = np.zeros(len(places), np.bool_)
+        members = Missing(places, isr.values, self.facts.leaders[places], every, elements_of(isr, offline))
+        found: list[list[tuple[CauseKind, int]]] = [[] for _ in range(len(rows))]
+        for place, code in enumerate(_state_codes(self.facts, members, DOWN_RULES).tolist()):
+            if code != UNKNOWN:
+                found[number[place]].append((KINDS[code], int(isr.values[place])))
+        return found
 
     def _gathered(self, rows: Indices, wanted: Mask, make: Any) -> list[list[dict[str, object]]]:
         gathered: list[list[dict[str, object]]] = [[] for _ in range(len(rows))]
@@ -222,13 +238,19 @@ def explain(evaluator: Evaluator, *, can_measure: bool = False) -> Explanation:
 
 def _explain(facts: Facts) -> Explained:
     missing = facts.missing
-    codes = np.full(len(missing), UNKNOWN, dtype=np.int8)
-    for kind, rule in STATE_RULES:
-        left = codes == UNKNOWN
-        if left.any():
-            codes[np.flatnonzero(left)[rule(facts, missing.take(left))]] = _CODES[kind]
+    codes = _state_codes(facts, missing, STATE_RULES)
     compared = (codes == UNKNOWN) & in_question(facts, missing)
     return Explained(codes, *_compare(facts, missing, codes, compared))
+
+
+def _state_codes(facts: Facts, replicas: Missing, rules: Sequence[tuple[CauseKind, Rule]]) -> Codes:
+    """For each replica the kind of the first rule that holds, by its position in KINDS; else UNKNOWN."""
+    codes = np.full(len(replicas), UNKNOWN, dtype=np.int8)
+    for kind, rule in rules:
+        left = codes == UNKNOWN
+        if left.any():
+            codes[np.flatnonzero(left)[rule(facts, replicas.take(left))]] = _CODES[kind]
+    return codes
 
 
 def _compare(facts: Facts, missing: Missing, codes: Codes, compared: Mask) -> tuple[Mask, Lags | None]:

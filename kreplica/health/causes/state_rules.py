@@ -127,11 +127,16 @@ def _troubled_leaders(facts: Facts, unlisted: Missing, missing: Missing) -> Mask
     return troubled
 
 
-STATE_RULES: tuple[tuple[CauseKind, Rule], ...] = (
+DOWN_RULES: tuple[tuple[CauseKind, Rule], ...] = (
     (CauseKind.BROKER_FENCED, broker_fenced),
     (CauseKind.BROKER_GONE, broker_gone),
     (CauseKind.LOG_DIRECTORY_OFFLINE, log_directory_offline),
     (CauseKind.REPLICA_OFFLINE, replica_offline),
+)
+"""Rules that hold for a replica in sync as well: nobody can read from it or write to it."""
+
+STATE_RULES: tuple[tuple[CauseKind, Rule], ...] = (
+    *DOWN_RULES,
     (CauseKind.REASSIGNMENT, reassignment),
     (CauseKind.NO_LEADER, no_leader),
     (CauseKind.THROTTLE, throttle),

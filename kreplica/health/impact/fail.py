@@ -132,7 +132,7 @@ def judge_failure(
     quorum = quorum_without(snapshot, nodes)
     changed = with_changes(snapshot, changes)
     failed = fail(changed, Failure(nodes, disks, controller_left(snapshot, nodes, quorum)))
-    step = _step(nodes, snapshot, failed, quorum)
+    step = played_step(nodes, snapshot, failed, quorum)
     of_the_cluster = (*_unknown_quorum(snapshot, quorum), *unknown_elr(changed), *_unknown_disks(snapshot, disks))
     unknown = (*of_the_cluster, *unknown_partitions(step))
     return FailureJudgement((step,), leaders_before_and_after(snapshot, failed.after), unknown)
@@ -146,7 +146,17 @@ def controller_left(snapshot: ClusterSnapshot, nodes: Sequence[int], quorum: Quo
     return not ids or any(snapshot.is_alive(broker) is not False and broker not in nodes for broker in ids)
 
 
-def _step(nodes: tuple[int, ...], before: ClusterSnapshot, failed: FailedCluster, quorum: Quorum | None) -> PlayedStep:
+def played_step(
+    nodes: tuple[int, ...], before: ClusterSnapshot, failed: FailedCluster, quorum: Quorum | None
+) -> PlayedStep:
+    """A failure that was played, with the impact of each partition.
+
+    Args:
+        nodes: Nodes that crash.
+        before: The partitions before.
+        failed: What became of them.
+        quorum: The controller quorum without these nodes.
+    """
     unavailable = failed.unavailable | is_true(failed.after, known.UNAVAILABLE)
     unclean = unclean_leaders(before, failed.after) & ~unavailable
     harms = {Impact.UNCLEAN_LEADER: unclean, Impact.UNAVAILABLE: unavailable, Impact.ISR_FROZEN: failed.frozen}

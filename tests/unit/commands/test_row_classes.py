@@ -10,6 +10,7 @@ from pathlib import Path
 from analyzers.rows import SnapshotCountsRow, SnapshotFinding, SpanFinding
 from commands.decode.offsets.rows import ComparedOffset, OffsetRow
 from commands.describe.rows import GROUP_ROWS
+from commands.history.answer import ROWS_NAMES
 from kreplica.health.listing import ROW_FIELDS, row_meanings
 from kreplica.model.rows import fields_of
 
@@ -23,6 +24,7 @@ NAMES_ONLY = {
 
 COMPUTED: dict[str, set[type]] = {
     "commands/audit/answer.py": {SpanFinding, SnapshotFinding, SnapshotCountsRow},
+    "commands/history/answer.py": {*ROWS_NAMES},
     "commands/describe/answer.py": {*GROUP_ROWS.values()},
     "commands/decode/offsets/answer.py": {OffsetRow, ComparedOffset},
 }

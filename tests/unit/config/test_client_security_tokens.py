@@ -57,7 +57,10 @@ def test_a_file_without_a_token_is_told(content: str | None, told: str, tmp_path
         translate(token_properties(file))
 
 
-def test_msk_needs_botocore_and_says_so() -> None:
+def test_msk_needs_botocore_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "botocore"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "botocore", None)
     assert property_warnings(MSK) == ()
     settings = translate(MSK).kafka_python
     with pytest.raises(ConfigurationError, match="needs the package botocore; pip install botocore"):

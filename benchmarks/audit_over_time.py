@@ -1,0 +1,283 @@
+"""The audit of a fleet over time against DuckDB on the same files: every count and every span has to be equal.
+
+    python benchmarks/audit_over_time.py --clusters 10 --times 20 --partitions 10000
+
+Clusters are made from a seed: partitions fall out of sync, flap and come back, leaders move, brokers fail and topics
+are made anew. Spark judges the snapshots, then the history that they are taken into, twice each in one session; DuckDB
+counts and folds the snapshots. Processor time is that of the JVM, of this process, or of a whole command.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+from audit_fleet import list_column
+
+from kreplica.history.ingest import ingest, stored_snapshots
+from kreplica.model.columns import BoolColumn, IntColumn, StringColumn, null_column
+from kreplica.model.schema import BROKERS, PARTITIONS
+from kreplica.model.snapshot import ClusterSnapshot
+from kreplica.model.table import Table
+from kreplica.store.writing import write_snapshot
+from kreplica.system.storage import LocalStorage
+
+START = datetime(2026, 3, 2, tzinfo=UTC)
+BROKER_COUNT, PARTITIONS_A_TOPIC, REPLICAS = 12, 12, 3
+FALLS, HEALS, MOVES = 0.004, 0.5, 0.002
+"""Shares of partitions that fall out of sync, come back and get another leader in an hour."""
+COUNTED = ("under_replicated", "under_min_isr", "under_min_isr_broker", "at_min_isr", "offline", "non_preferred")
+RULES = ("offline", "under-min-isr", "under-replicated", "at-min-isr")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--clusters", type=int, default=10)
+    parser.add_argument("--times", type=int, default=20)
+    parser.add_argument("--partitions", type=int, default=10_000, help="of each cluster")
+    parser.add_argument("--keep", type=Path, help="make the fleet here, or use the one that is there")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = options.keep or Path(scratch)
+        dumps, history = folder / "dumps", folder / "history"
+        if not dumps.is_dir():
+            write_fleet(dumps, options)
+            ingest(stored_snapshots([dumps])[0], LocalStorage(history), compact=True)
+        rows = options.clusters * options.times * options.partitions
+        print(f"{rows} rows, {options.clusters} clusters by {options.times} snapshots, load {os.getloadavg()[0]:.1f}")
+        return compare(dumps, history)
+
+
+@dataclass
+class Cluster:
+    """The state of one cluster, hour by hour."""
+
+    random: np.random.Generator
+    count: int
+
+    def __post_init__(self) -> None:
+        first = self.random.integers(0, BROKER_COUNT, self.count)
+        self.replicas = (first[:, None] + np.arange(REPLICAS)) % BROKER_COUNT
+        self.in_sync = np.ones((self.count, REPLICAS), np.bool_)
+        self.leads = np.zeros(self.count, np.int64)
+        self.epochs = np.zeros(self.count, np.int64)
+        self.lives = np.zeros((self.count - 1) // PARTITIONS_A_TOPIC + 1, np.int64)
+        self.failed, self.until = -1, 0
+        self.changed = 0
+
+    def an_hour_later(self, hour: int) -> None:
+        """Changes it as an hour does."""
+        before = self.in_sync.copy(), self.leads.copy()
+        random = self.random
+        self.in_sync[random.random(self.count) < FALLS, REPLICAS - 1] = False
+        self.in_sync[random.random(self.count) < HEALS] = True
+        self.leads = np.where(random.random(self.count) < MOVES, random.integers(0, REPLICAS, self.count), self.leads)
+        if hour >= self.until:
+            self.failed = int(random.integers(0, BROKER_COUNT)) if random.random() < 0.03 else -1
+            self.until = hour + int(random.integers(1, 4))
+        self.in_sync &= self.replicas != self.failed
+        lost = ~self.in_sync[np.arange(self.count), self.leads]
+        self.leads[lost] = np.argmax(self.in_sync[lost], axis=1)
+        if random.random() < 0.1:
+            self.lives[random.integers(0, len(self.lives))] += 1
+        differs = (before[0] != self.in_sync).any(axis=1) | (before[1] != self.leads)
+        self.epochs += before[1] != self.leads
+        self.changed += int(differs.sum())
+
+    def snapshot(self, name: str, taken_at: datetime) -> ClusterSnapshot:
+        """A snapshot of it."""
+        numbers = np.arange(self.count)
+        topics = (numbers // PARTITIONS_A_TOPIC).astype(np.int32)
+        names = tuple(f"topic-{number:06}" for number in range(len(self.lives)))
+        ids = tuple(f"{name}-{life}-{topic}" for topic, life in zip(names, self.lives.tolist(), strict=True))
+        kept = self.in_sync.copy()
+        silent = (numbers % 997 == 5) & ~kept.all(axis=1)
+        leader = np.where(silent, -1, self.replicas[numbers, self.leads])
+        columns = {field.name: null_column(field.kind, self.count) for field in PARTITIONS.fields}
+        none = list_column(self.replicas, np.zeros_like(kept))
+        columns |= {
+            "topic": StringColumn(topics, names),
+            "topic_id": StringColumn(topics, ids),
+            "partition": IntColumn(numbers % PARTITIONS_A_TOPIC),
+            "internal": BoolColumn(np.zeros(self.count, np.bool_)),
+            "leader": IntColumn(leader),
+            "leader_epoch": IntColumn(self.epochs),
+            "replicas": list_column(self.replicas, np.ones_like(kept)),
+            "isr": list_column(self.replicas, kept),
+            "adding": none,
+            "removing": none,
+            "min_isr": IntColumn(np.where(topics % 10 == 0, 3, 2).astype(np.int64)),
+            "unclean_leader_election": BoolColumn(np.zeros(self.count, np.bool_)),
+        }
+        rows = ({"broker": n, "rack": f"rack-{n % 3}", "alive": n != self.failed} for n in range(BROKER_COUNT))
+        brokers = Table.from_rows(BROKERS, rows)
+        return ClusterSnapshot(name, name, taken_at, "kafka", Table(PARTITIONS, columns), brokers)
+
+
+def write_fleet(folder: Path, options: argparse.Namespace) -> None:
+    changed = 0
+    for number in range(options.clusters):
+        cluster = Cluster(np.random.default_rng(number), options.partitions)
+        for hour in range(options.times):
+            pause = 12 if hour > options.times // 2 else 0
+            write_snapshot(cluster.snapshot(f"cluster-{number:04}", START + timedelta(hours=hour + pause)), folder)
+            cluster.an_hour_later(hour)
+        changed += cluster.changed
+    share = changed / (options.clusters * options.times * options.partitions)
+    print(f"made the fleet; {share:.2%} of the partitions change from one snapshot to the next")
+
+
+QUERY = """
+CREATE TEMP TABLE judged AS
+SELECT cluster, taken_at, topic, partition, topic_id,
+  leader = -1 AS offline, len(isr) < len(replicas) AS under_replicated,
+  leader = -1 OR len(isr) < min_isr AS under_min_isr,
+  leader <> -1 AND len(isr) < least(min_isr, len(replicas)) AS under_min_isr_broker,
+  len(isr) = min_isr AS at_min_isr, leader <> replicas[1] AS non_preferred
+FROM read_parquet(getvariable('files'), filename = true, hive_partitioning = false) JOIN snapshots USING (filename)
+"""
+SPANS = """
+WITH broken AS (
+  SELECT cluster, topic, partition, topic_id, taken_at, unnest([
+    CASE WHEN offline THEN {'rule': 'offline', 'rank': 3} END,
+    CASE WHEN under_min_isr THEN {'rule': 'under-min-isr', 'rank': if(under_min_isr_broker OR offline, 3, 2)} END,
+    CASE WHEN under_replicated THEN {'rule': 'under-replicated', 'rank': 2} END,
+    CASE WHEN at_min_isr THEN {'rule': 'at-min-isr', 'rank': if(under_replicated, 2, 1)} END]) AS found
+  FROM judged WHERE offline OR under_min_isr OR under_replicated OR at_min_isr
+), placed AS (
+  SELECT cluster, topic, partition, topic_id, found.rule AS rule, found.rank AS rank, taken_at, stretch,
+    place - row_number() OVER (PARTITION BY cluster, topic, partition, topic_id, found, stretch ORDER BY place) AS run
+  FROM broken JOIN places USING (cluster, taken_at) WHERE found IS NOT NULL
+)
+SELECT cluster, rule, rank, topic, partition, min(taken_at), max(taken_at), count(*) FROM placed
+GROUP BY cluster, rule, rank, topic, partition, topic_id, stretch, run
+"""
+
+
+def of_duckdb(dumps: Path) -> tuple[set[Any], set[Any]]:
+    """Counts and spans of the snapshots."""
+    candidates, _ = stored_snapshots([dumps])
+    from kreplica.store.manifest import read_manifest
+
+    manifests = [read_manifest(Path(one.snapshot.name)) for one in candidates]
+    connection = duckdb.connect()
+    connection.execute("SET TimeZone = 'UTC'")
+    connection.execute("CREATE TEMP TABLE snapshots (filename VARCHAR, cluster VARCHAR, taken_at TIMESTAMP)")
+    rows = [
+        (str(one.location(file)), one.snapshot.label, one.snapshot.taken_at.replace(tzinfo=None))
+        for one in manifests
+        if (file := one.file("partitions")) is not None
+    ]
+    connection.executemany("INSERT INTO snapshots VALUES (?, ?, ?)", rows)
+    files = ", ".join(f"'{name}'" for name, *_ in rows)
+    connection.execute(f"SET VARIABLE files = [{files}]")
+    connection.execute(
+        "CREATE TEMP TABLE places AS SELECT cluster, taken_at, row_number() OVER w AS place,"
+        " count(*) FILTER (waited > 3 * usual) OVER w AS stretch FROM (SELECT *, median(waited) OVER"
+        " (PARTITION BY cluster) AS usual FROM"
+        " (SELECT cluster, taken_at, epoch(taken_at - lag(taken_at) OVER w) AS waited"
+        " FROM snapshots WINDOW w AS (PARTITION BY cluster ORDER BY taken_at)))"
+        " WINDOW w AS (PARTITION BY cluster ORDER BY taken_at)"
+    )
+    connection.execute(QUERY)
+    sums = ", ".join(f"count(*) FILTER ({name})" for name in COUNTED)
+    counts = connection.execute(f"SELECT cluster, taken_at, {sums} FROM judged GROUP BY cluster, taken_at").fetchall()
+    spans = connection.execute(SPANS).fetchall()
+    return set(counts), set(spans)
+
+
+def of_spark(spark: Any, dumps: Path | None, history: Path) -> tuple[set[Any], set[Any]]:
+    """Counts and spans, without words."""
+    from analyzers.audit import Audit
+    from analyzers.frames import read_fleet
+    from analyzers.histories import read_history
+    from analyzers.sources import Sources
+    from kreplica.history.selection import choose
+    from kreplica.store.selection import Wanted, select_snapshots
+
+    if dumps is not None:
+        fleet = read_fleet(spark, select_snapshots([dumps], Wanted()).snapshots)
+    else:
+        storage = LocalStorage(history)
+        fleet = read_history(spark, storage, Sources(choose(storage, logs=True)))
+    audit = Audit(fleet, RULES)
+    counts = {
+        (one.cluster, one.taken_at.replace(tzinfo=None), *(one.counts[name] for name in COUNTED))
+        for one in audit.counts()
+    }
+    columns = ("label", "rule", "severity", "topic", "partition", "valid_from", "last_seen", "snapshots")
+    table = audit.keys().select(*columns).toArrow()
+    spans = {
+        (*row[:5], *(moment.replace(tzinfo=None) for moment in row[5:7]), row[7])
+        for row in zip(*(column.to_pylist() for column in table.columns), strict=True)
+    }
+    return counts, spans
+
+
+def compare(dumps: Path, history: Path) -> int:
+    from analyzers.session import spark_session
+
+    expected, used = measured(lambda: of_duckdb(dumps), os.getpid())
+    print(f"DuckDB: {len(expected[0])} rows of counts, {len(expected[1])} spans, {used:.1f} CPU s")
+    wrong = 0
+    for name, some in (("snapshots", dumps), ("history", None)):
+        with spark_session("local[2]", settings={"spark.sql.shuffle.partitions": "8"}) as spark, jvm() as pid:
+            for run in ("first", "warm", "warm"):
+                found, used = measured(lambda some=some: of_spark(spark, some, history), pid, os.getpid())  # type: ignore[misc]
+                spark.catalog.clearCache()
+                wrong += found != expected
+                told = "equal" if found == expected else "NOT EQUAL"
+                print(f"Spark on {name}, {run}: {used:.1f} CPU s, {told}")
+        place = dumps if some is not None else history
+        print(f"kreplica audit of {name}, the whole command: {cpu_of_command(place):.1f} CPU s")
+    return 1 if wrong else 0
+
+
+@contextmanager
+def jvm() -> Iterator[int]:
+    """Process id of the JVM that this process started."""
+    from pyspark import SparkContext
+
+    gateway: Any = SparkContext._gateway
+    yield int(gateway.jvm.java.lang.ProcessHandle.current().pid())
+
+
+def measured(work: Callable[[], Any], *processes: int) -> tuple[Any, float]:
+    """The result, and the processor time that these processes took for it."""
+    before = sum(map(cpu_of, processes))
+    found = work()
+    return found, sum(map(cpu_of, processes)) - before
+
+
+def cpu_of(process: int) -> float:
+    """Processor seconds of a process so far, from /proc."""
+    fields = Path(f"/proc/{process}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def cpu_of_command(place: Path) -> float:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    begin = time.perf_counter()
+    rules = [word for rule in RULES for word in ("--rule", rule)]
+    words = [sys.executable, "-m", "kreplica", "audit", str(place), *rules, "--exit-zero"]
+    subprocess.run(words, check=True, capture_output=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    print(f"{time.perf_counter() - begin:.0f} s, load {os.getloadavg()[0]:.1f}")
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+if __name__ == "__main__":
+    sys.exit(main())

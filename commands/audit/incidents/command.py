@@ -1,0 +1,61 @@
+"""kreplica audit incidents: one line a cause, the worst first."""
+
+from __future__ import annotations
+
+import typer
+
+from commands.shared.baseline_options import BaselineOption
+from commands.shared.cluster_groups import ClusterGroupOption, clusters_of
+from commands.shared.help import examples
+from commands.shared.history_options import ClusterOption, HistoryArgument, SinceOption, UntilOption, wanted_of
+from commands.shared.options import ExitZeroOption, OutputOption
+from commands.shared.rule_options import FailOn, FailOnOption
+from kreplica.errors import ExitCode
+
+
+def register(group: typer.Typer) -> None:
+    """Adds the command."""
+    group.command(
+        "incidents",
+        short_help="Tell the findings of a history by their causes.",
+        epilog=examples(
+            "kreplica audit incidents history --since 7d",
+            "kreplica audit incidents history --baseline incidents.jsonl",
+            "kreplica audit incidents s3://fleet/history --cluster 'prod-*' -o jsonl",
+        ),
+    )(incidents)
+
+
+def incidents(
+    history: HistoryArgument,
+    cluster: ClusterOption = None,
+    cluster_group: ClusterGroupOption = None,
+    since: SinceOption = None,
+    until: UntilOption = None,
+    baseline: BaselineOption = None,
+    fail_on: FailOnOption = FailOn.warning,
+    exit_zero: ExitZeroOption = False,
+    output: OutputOption = None,
+) -> None:
+    """Tell the findings of a history by their causes: one line for each, the worst first, with how much it explains.
+
+    A broker, a rack or half of the brokers down, a full disk, a setting, a controller that moved, what describe names
+    as causes, and rules over time that nothing else explains. A rolling restart is named, and is no incident.
+
+    Exits 1 when an incident is at least as severe as --fail-on, 5 when there is none but something could not be read.
+    """
+    from commands.audit.incidents.answer import answer_to
+    from commands.audit.incidents.screen import show
+    from commands.shared.printing.output import emit
+    from kreplica.fleet.baseline import read_incidents
+    from kreplica.fleet.incidents.fleet import incidents_in
+    from kreplica.health.rules import Severity
+    from kreplica.system.processes import processors
+
+    earlier = None if baseline is None else read_incidents(baseline)
+    found = incidents_in(history, wanted_of(clusters_of(cluster, cluster_group), since, until), processors())
+    if earlier is not None:
+        found = found.without(earlier)
+    code = found.exit_code(Severity(fail_on))
+    emit(answer_to(found), output, lambda console: show(found, history, code, console))
+    raise typer.Exit(ExitCode.OK if exit_zero and code is ExitCode.FINDINGS else code)

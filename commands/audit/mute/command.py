@@ -1,0 +1,54 @@
+"""kreplica audit mute: findings of a rule that are known and do not count until a time."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from commands.shared.help import examples
+from commands.shared.mute_options import MuteClusterOption, MuteRulesOption, MuteTopicOption
+from commands.shared.options import OutputOption
+
+
+def register(group: typer.Typer) -> None:
+    """Adds the command."""
+    group.command(
+        "mute",
+        short_help="Let findings of a rule not count until a time.",
+        epilog=examples(
+            "kreplica audit mute rf-one --until 2099-01-01 --topic 'scratch-*'",
+            "kreplica audit mute under-replicated --until 7d --cluster prod-eu",
+        ),
+    )(mute)
+
+
+def mute(
+    rule: Annotated[str, typer.Argument(metavar="RULE", help="The rule, as audit names it.")],
+    until: Annotated[
+        str, typer.Option("--until", metavar="TIME", help="When the mute ends: 2026-03-01T12:00, or 7d from now.")
+    ],
+    cluster: MuteClusterOption = None,
+    topic: MuteTopicOption = None,
+    rules: MuteRulesOption = None,
+    output: OutputOption = None,
+) -> None:
+    """Let the findings of a rule not count until a time: kreplica audit counts them as muted, and exits by the others.
+
+    The mute is broken in a cluster, and its findings count again, when more of them are seen at one moment than before
+    it was made, or one of a higher severity. A mute of the same rule, cluster and topic is replaced. Mutes stand in
+    mutes.toml beside the contexts file. Exits 2 when there is no such rule.
+    """
+    from commands.audit.mutes.answer import answer_to
+    from commands.audit.mutes.screen import show_muted
+    from commands.shared.printing.output import emit
+    from commands.shared.values import parse_coming
+    from kreplica.fleet.muting import mute_rule
+
+    more: list[str] = []
+    if rules is not None:
+        from analyzers.rule_files import read_rules
+
+        more = [one.name for one in read_rules(rules)]
+    found = mute_rule(rule, parse_coming(until, "--until"), cluster=cluster, topic=topic, more=more)
+    emit(answer_to("audit-mute", found), output, lambda console: show_muted(found, console))

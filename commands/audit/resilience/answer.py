@@ -1,0 +1,36 @@
+"""The answer of audit resilience: a row for each cluster and each broker or rack, the worst first."""
+
+from __future__ import annotations
+
+from commands.shared.printing.output import Answer
+from kreplica.fleet.resilience import Exposure, Resilience
+
+
+def answer_to(found: Resilience) -> Answer[Exposure]:
+    """The answer in the form of the contract."""
+    rows = found.rows
+    return Answer(
+        command="audit-resilience",
+        rows_name="losses",
+        columns=Exposure,
+        rows=rows,
+        clusters=[
+            {
+                "cluster": one.cluster,
+                "name": one.name,
+                "snapshots": one.snapshots,
+                "known_seconds": one.known_ms // 1000,
+                "paused_seconds": one.paused_ms // 1000,
+            }
+            for one in found.clusters
+        ],
+        summary={
+            "losses": len(rows),
+            "harmful": sum(row.harms for row in rows),
+            "harmful_now": sum(row.since is not None for row in rows),
+            "known_seconds": sum(one.known_ms for one in found.clusters) // 1000,
+            "paused_seconds": sum(one.paused_ms for one in found.clusters) // 1000,
+            "left_out": found.chosen.left_out,
+        },
+        warnings=found.warnings,
+    )

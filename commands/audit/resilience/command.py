@@ -1,0 +1,50 @@
+"""kreplica audit resilience: what the loss of each broker and rack would have done, at every moment of a history."""
+
+from __future__ import annotations
+
+import typer
+
+from commands.shared.cluster_groups import ClusterGroupOption, clusters_of
+from commands.shared.help import examples
+from commands.shared.history_options import ClusterOption, HistoryArgument, SinceOption, UntilOption, wanted_of
+from commands.shared.options import ExitZeroOption, OutputOption
+from kreplica.errors import ExitCode
+
+
+def register(group: typer.Typer) -> None:
+    """Adds the command."""
+    group.command(
+        "resilience",
+        short_help="Tell what the loss of each broker and rack would have done.",
+        epilog=examples(
+            "kreplica audit resilience history --since 30d",
+            "kreplica audit resilience s3://fleet/history --cluster 'prod-*' -o csv",
+        ),
+    )(resilience)
+
+
+def resilience(
+    history: HistoryArgument,
+    cluster: ClusterOption = None,
+    cluster_group: ClusterGroupOption = None,
+    since: SinceOption = None,
+    until: UntilOption = None,
+    exit_zero: ExitZeroOption = False,
+    output: OutputOption = None,
+) -> None:
+    """Tell for every moment of a history what the loss of each broker and each rack would have done: lost records, or
+    stopped reads or acks=all writes, of how many partitions, in which share of the time, and since when.
+
+    By the rules of `kreplica whatif fail`. Pauses of the history are no known time. Exits 1 when a loss would have done
+    harm, 5 when none would as far as is known, but something could not be read or is not known.
+    """
+    from commands.audit.resilience.answer import answer_to
+    from commands.audit.resilience.screen import show
+    from commands.shared.printing.output import emit
+    from kreplica.fleet.resilience import resilience_in
+    from kreplica.system.processes import processors
+
+    found = resilience_in(history, wanted_of(clusters_of(cluster, cluster_group), since, until), processors())
+    code = found.exit_code
+    emit(answer_to(found), output, lambda console: show(found, history, console))
+    raise typer.Exit(ExitCode.OK if exit_zero and code is ExitCode.FINDINGS else code)

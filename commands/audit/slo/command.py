@@ -1,0 +1,68 @@
+"""kreplica audit slo: minutes without writes or reads that did happen in a history, against an objective."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from commands.shared.cluster_groups import ClusterGroupOption, clusters_of
+from commands.shared.help import examples
+from commands.shared.history_options import ClusterOption, HistoryArgument, SinceOption, UntilOption, wanted_of
+from commands.shared.options import ExitZeroOption, OutputOption
+from kreplica.errors import ExitCode
+
+
+class By(StrEnum):
+    """Things that outages are gathered by."""
+
+    topic = "topic"
+    cluster = "cluster"
+    cause = "cause"
+
+
+def register(group: typer.Typer) -> None:
+    """Adds the command."""
+    group.command(
+        "slo",
+        short_help="Tell the minutes without writes or reads, against an objective.",
+        epilog=examples(
+            "kreplica audit slo history --since 30d --objective 99.95",
+            "kreplica audit slo history --by cause -o csv",
+        ),
+    )(slo)
+
+
+def slo(
+    history: HistoryArgument,
+    objective: Annotated[
+        float,
+        typer.Option("--objective", metavar="PERCENT", help="Share of the time in which every partition takes writes."),
+    ] = 99.95,
+    by: Annotated[By, typer.Option("--by", help="One row for each of these of a cluster.")] = By.topic,
+    cluster: ClusterOption = None,
+    cluster_group: ClusterGroupOption = None,
+    since: SinceOption = None,
+    until: UntilOption = None,
+    exit_zero: ExitZeroOption = False,
+    output: OutputOption = None,
+) -> None:
+    """Tell for how many minutes some partition took no acks=all writes, or could not be read, at least and at most, by
+    which causes, and what is left of the time that the objective allows.
+
+    At least from the first to the last snapshot that shows it, at most between those before and after that show
+    otherwise; to the record where a metadata log tells. Pauses of the history count neither way. Exits 1 when the
+    objective was missed, 5 when it may have been, or something could not be read or is not known.
+    """
+    from commands.audit.slo.answer import answer_to
+    from commands.audit.slo.screen import show
+    from commands.shared.printing.output import emit
+    from kreplica.fleet.slo import OutagesBy, outages_in
+    from kreplica.system.processes import processors
+
+    wanted = wanted_of(clusters_of(cluster, cluster_group), since, until)
+    found = outages_in(history, objective, OutagesBy(by.value), wanted, processors())
+    code = found.exit_code
+    emit(answer_to(found), output, lambda console: show(found, history, console))
+    raise typer.Exit(ExitCode.OK if exit_zero and code is ExitCode.FINDINGS else code)

@@ -1,0 +1,42 @@
+"""kreplica audit unmute: findings of a rule count again."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from commands.shared.help import examples
+from commands.shared.mute_options import MuteClusterOption, MuteTopicOption
+from commands.shared.options import OutputOption
+
+
+def register(group: typer.Typer) -> None:
+    """Adds the command."""
+    group.command(
+        "unmute",
+        short_help="Let findings of a rule count again.",
+        epilog=examples(
+            "kreplica audit unmute rf-one",
+            "kreplica audit unmute under-replicated --cluster prod-eu",
+        ),
+    )(unmute)
+
+
+def unmute(
+    rule: Annotated[str, typer.Argument(metavar="RULE", help="The rule that is muted.")],
+    cluster: MuteClusterOption = None,
+    topic: MuteTopicOption = None,
+    output: OutputOption = None,
+) -> None:
+    """Let the findings of a rule count again: removes its mutes, or those alone that have this cluster and topic.
+
+    --cluster and --topic are the patterns of the mute, as kreplica audit mutes lists them. Exits 2 when there is none.
+    """
+    from commands.audit.mutes.answer import answer_to
+    from commands.audit.mutes.screen import show_unmuted
+    from commands.shared.printing.output import emit
+    from kreplica.fleet.muting import unmute_rule
+
+    found = unmute_rule(rule, cluster=cluster, topic=topic)
+    emit(answer_to("audit-unmute", found), output, lambda console: show_unmuted(found, console))

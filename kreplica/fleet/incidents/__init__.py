@@ -1,0 +1,1 @@
+"""Incidents: what findings of one cluster have in common, told once, with what changed before and what was left."""

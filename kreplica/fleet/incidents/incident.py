@@ -1,0 +1,112 @@
+"""An incident: one cause, from when to when, and the findings behind it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from kreplica.fleet.finding import Certainty, FleetFinding
+from kreplica.health.rules import Severity
+
+
+class IncidentKind(StrEnum):
+    """Kinds of causes over time, beside those that describe names for a moment and the names of fleet rules."""
+
+    BROKER_DOWN = "broker-down"
+    RACK_DOWN = "rack-down"
+    NETWORK_HALF = "network-half"
+    BROKERS_DOWN = "brokers-down"
+    FULL_DISK = "full-disk"
+    LOG_DIRECTORY_OFFLINE = "log-directory-offline"
+    SETTING = "setting"
+    CONTROLLER_MOVED = "controller-moved"
+    ROLLING_RESTART = "rolling-restart"
+    REASSIGNMENT = "reassignment"
+
+
+PLANNED = frozenset({IncidentKind.ROLLING_RESTART.value, IncidentKind.REASSIGNMENT.value})
+"""Kinds that somebody meant: they are named, and are no incidents."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change of the cluster, after one moment and not after another; milliseconds since the epoch."""
+
+    kind: str
+    after_ms: int
+    at_ms: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Incident:
+    """One cause and what it explains. It began after ``begun_after_ms`` and not after ``valid_from_ms``.
+
+    Args:
+        cluster: The cluster's label.
+        kind: An IncidentKind, a cause of describe, or the name of a fleet rule.
+        key: Name of what it concerns: ``broker 3``, ``rack r2``.
+        certainty: How sure the cause is.
+        begun_after_ms: The last moment before it that says otherwise; None where nothing before it tells.
+        valid_from_ms: The first moment that shows it.
+        last_seen_ms: The last moment that shows it.
+        valid_to_ms: The first later moment that says otherwise; None if none does.
+        brokers: The brokers that it concerns.
+        findings: The findings behind it, the most severe first.
+        left: Those of them that the newest snapshot shows although the cause is over.
+        changed: Differences from before, once the cause is over; empty where all is as it was, None while it lasts.
+        before: Changes of the cluster before it began, the last ones first.
+        evidence: The facts behind it, as JSON has them.
+    """
+
+    cluster: str
+    kind: str
+    key: str
+    certainty: Certainty
+    begun_after_ms: int | None
+    valid_from_ms: int
+    last_seen_ms: int
+    valid_to_ms: int | None
+    brokers: tuple[int, ...] = ()
+    findings: Sequence[FleetFinding] = ()
+    left: Sequence[FleetFinding] = ()
+    changed: Sequence[str] | None = None
+    before: Sequence[Change] = ()
+    evidence: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def id(self) -> str:
+        """Name that stays the same however often the history is read: of cluster, cause, key and begin."""
+        words = "\0".join((self.cluster, self.kind, self.key, str(self.valid_from_ms)))
+        return hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+    @property
+    def is_planned(self) -> bool:
+        """True if somebody meant it, so that it is no incident."""
+        return self.kind in PLANNED
+
+    @property
+    def severity(self) -> Severity:
+        """The worst severity behind it; of what was planned and of a controller that moved the least."""
+        if self.is_planned or self.kind == IncidentKind.CONTROLLER_MOVED:
+            return Severity.INFO
+        return max([Severity.WARNING, *(one.severity for one in self.findings)])
+
+    @property
+    def by_rule(self) -> dict[str, int]:
+        """Numbers of the findings behind it, by rule."""
+        return dict(sorted(Counter(one.rule for one in self.findings).items()))
+
+    @property
+    def partitions(self) -> int:
+        """Number of partitions that its findings are about."""
+        return len({(one.topic, one.partition) for one in self.findings if one.partition is not None})
+
+
+def incident_order(one: Incident) -> tuple[object, ...]:
+    """Sorts the most severe first, then what goes on, then what explains most."""
+    over = one.valid_to_ms is not None
+    return -one.severity.rank, over, -len(one.findings), one.cluster, one.valid_from_ms, one.kind, one.key

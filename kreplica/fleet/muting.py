@@ -1,0 +1,163 @@
+"""Mutes made, ended and listed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+from msgspec import Struct
+
+from kreplica.config.mutes import Mute, mutes_path, read_mutes, write_mutes
+from kreplica.errors import ExitCode, UsageError
+from kreplica.fleet.judging import FLEET_RULES
+from kreplica.health.rules import ALL_RULES
+from kreplica.model.nearest_names import nearest_or_known
+from kreplica.model.rows import Meaning
+
+
+class MuteRow(Struct, frozen=True):
+    """A rule that is muted."""
+
+    rule: Annotated[str, Meaning("name of the rule")]
+    cluster: Annotated[str | None, Meaning("pattern for ids or names of clusters, null for all")]
+    topic: Annotated[str | None, Meaning("pattern for topics, null for every finding of the rule")]
+    until: Annotated[str, Meaning("when the mute ends")]
+    muted_at: Annotated[str, Meaning("when it was made: what came later may be worse", drop=1)]
+    in_force: Annotated[bool, Meaning("whether the end is still to come")]
+
+
+@dataclass(frozen=True, slots=True)
+class Mutes:
+    """Mutes of a file.
+
+    Args:
+        path: The file.
+        mutes: The mutes that are told.
+        now: The time at which they were looked at.
+    """
+
+    path: Path
+    mutes: Sequence[Mute]
+    now: datetime
+
+    @property
+    def rows(self) -> list[MuteRow]:
+        """A row for each."""
+        return [
+            MuteRow(
+                one.rule, one.cluster, one.topic, one.until.isoformat(), one.muted_at.isoformat(), self.now < one.until
+            )
+            for one in self.mutes
+        ]
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """Always 0."""
+        return ExitCode.OK
+
+    @property
+    def warnings(self) -> list[str]:
+        """Always empty."""
+        return []
+
+
+def mute_rule(
+    rule: str,
+    until: datetime,
+    *,
+    cluster: str | None = None,
+    topic: str | None = None,
+    more: Collection[str] = (),
+    environ: Mapping[str, str] | None = None,
+) -> Mutes:
+    """Mutes a rule in the mutes file; an earlier mute of the same rule, cluster and topic is replaced.
+
+    Args:
+        rule: Its name.
+        until: The end, with its zone.
+        cluster: Pattern for ids or names of clusters; None for all.
+        topic: Pattern for topics; None for every finding of the rule.
+        more: Names of rules beside those of kreplica.
+        environ: Environment variables; KREPLICA_CONFIG says where the file is. Those of this process if None.
+
+    Returns:
+        The new mute.
+
+    Raises:
+        UsageError: There is no such rule, a pattern is empty, or the end is over.
+        ConfigurationError: The file cannot be read or written.
+    """
+    known = sorted({*(one.name for one in (*ALL_RULES, *FLEET_RULES)), *more})
+    if rule not in known:
+        raise UsageError(f"no rule {rule}", "", nearest_or_known(rule, known))
+    for option, pattern in (("--cluster", cluster), ("--topic", topic)):
+        if pattern == "":
+            raise UsageError(f"{option} is empty", "", "leave it out to mute everything")
+    now, path = _now(), _path(environ)
+    if until <= now:
+        raise UsageError(f"{until.isoformat()} is over", "a mute ends later than now")
+    mute = Mute(rule, until.astimezone(UTC), now, cluster, topic)
+    write_mutes(path, [*(one for one in read_mutes(path) if one.what != mute.what), mute])
+    return Mutes(path, [mute], now)
+
+
+def unmute_rule(
+    rule: str, *, cluster: str | None = None, topic: str | None = None, environ: Mapping[str, str] | None = None
+) -> Mutes:
+    """Removes mutes of a rule from the mutes file, those that are over, too.
+
+    Args:
+        rule: Its name.
+        cluster: Only those with this pattern; any if None.
+        topic: Only those with this pattern; any if None.
+        environ: See ``mute_rule``.
+
+    Returns:
+        The mutes that were removed.
+
+    Raises:
+        UsageError: There is none.
+        ConfigurationError: The file cannot be read or written.
+    """
+    path = _path(environ)
+    mutes = read_mutes(path)
+    of_rule = [one for one in mutes if one.rule == rule]
+    ended = [one for one in of_rule if cluster in (None, one.cluster) and topic in (None, one.topic)]
+    if not of_rule:
+        raise UsageError(f"{rule} is not muted", str(path), nearest_or_known(rule, sorted({one.rule for one in mutes})))
+    if not ended:
+        told = "; ".join(options_of(one) or "without --cluster and --topic" for one in of_rule)
+        raise UsageError(f"{rule} is not muted so", f"its mutes are {told}")
+    write_mutes(path, [one for one in mutes if one not in ended])
+    return Mutes(path, ended, _now())
+
+
+def list_mutes(environ: Mapping[str, str] | None = None) -> Mutes:
+    """The mutes of the mutes file, those that are over, too.
+
+    Args:
+        environ: See ``mute_rule``.
+
+    Raises:
+        ConfigurationError: The file cannot be read.
+    """
+    path = _path(environ)
+    return Mutes(path, read_mutes(path), _now())
+
+
+def options_of(mute: Mute) -> str:
+    """Cluster and topic of a mute as they are typed, empty where it has neither."""
+    given = {"--cluster": mute.cluster, "--topic": mute.topic}
+    return " ".join(f"{option} {pattern}" for option, pattern in given.items() if pattern is not None)
+
+
+def _path(environ: Mapping[str, str] | None) -> Path:
+    return mutes_path(os.environ if environ is None else environ)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)

@@ -1,0 +1,1 @@
+"""Fleet rules, one a file; ``catalogue`` lists them."""

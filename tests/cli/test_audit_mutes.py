@@ -1,0 +1,106 @@
+"""kreplica audit mute, unmute and mutes: what they write, print and refuse."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+RULES = '[[rules]]\nname = "thin-orders"\nseverity = "info"\nwhere = "true"\nmessage = "thin"\n'
+
+
+def tables(folder: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = tomllib.loads((folder / "mutes.toml").read_text(encoding="utf-8"))["mutes"]
+    return found
+
+
+def test_a_rule_is_muted_listed_and_unmuted(kreplica: Any, tmp_path: Path) -> None:
+    ended = kreplica("audit", "mute", "rf-one", "--until", "2099-01-01", "--topic", "scratch-*", "--cluster", "pr od")
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.splitlines() == [
+        "muted    rf-one of topics scratch-* in clusters pr od until 2099-01-01 00:00:00 UTC",
+        f"file     {tmp_path / 'mutes.toml'}",
+        "next     kreplica audit unmute rf-one --cluster 'pr od' --topic 'scratch-*'",
+    ]
+    assert "every cluster until 2099-01-02" in kreplica("audit", "mute", "offline", "--until", "2099-01-02").out
+    (one, two) = kreplica("audit", "mutes", "-o", "json").document["mutes"]
+    assert (one["rule"], one["cluster"], one["topic"], one["in_force"]) == ("rf-one", "pr od", "scratch-*", True)
+    assert (two["rule"], two["cluster"], two["topic"]) == ("offline", None, None)
+    listed = kreplica("audit", "mutes").out.splitlines()
+    assert re.split(r"\s{2,}", listed[1])[:4] == ["rf-one", "pr od", "scratch-*", "2099-01-01 00:00:00 UTC"]
+    ended = kreplica("audit", "unmute", "rf-one")
+    assert ended.out.splitlines()[0] == "unmuted  rf-one of topics scratch-* in clusters pr od"
+    assert [one["rule"] for one in tables(tmp_path)] == ["offline"]
+    kreplica("audit", "unmute", "offline")
+    assert kreplica("audit", "mutes").out == f"mutes    none in {tmp_path / 'mutes.toml'}\n"
+
+
+def test_until_may_be_a_time_from_now_and_a_mute_is_replaced(kreplica: Any, tmp_path: Path) -> None:
+    before = datetime.now(UTC)
+    for until in ("1h", "7d"):
+        assert kreplica("audit", "mute", "no-snapshot", "--until", until).code == 0
+    (one,) = tables(tmp_path)
+    assert before <= one["muted_at"] <= datetime.now(UTC)
+    assert timedelta(0) <= one["until"] - before - timedelta(days=7) <= datetime.now(UTC) - before
+
+
+def test_unmute_takes_those_of_a_cluster_and_a_topic(kreplica: Any, tmp_path: Path) -> None:
+    for words in (["--cluster", "a"], ["--cluster", "b"], ["--cluster", "b", "--topic", "t"]):
+        kreplica("audit", "mute", "offline", "--until", "1d", *words)
+    ended = kreplica("audit", "unmute", "offline", "--topic", "x")
+    assert (ended.code, "its mutes are --cluster a; --cluster b; --cluster b --topic t" in ended.err) == (2, True)
+    kreplica("audit", "unmute", "offline", "--cluster", "b", "--topic", "t")
+    assert [(one["cluster"], one.get("topic")) for one in tables(tmp_path)] == [("a", None), ("b", None)]
+    kreplica("audit", "unmute", "offline", "--cluster", "b")
+    assert [one["cluster"] for one in tables(tmp_path)] == ["a"]
+
+
+def test_a_rule_of_a_file_is_muted(kreplica: Any, tmp_path: Path) -> None:
+    (tmp_path / "rules.toml").write_text(RULES, encoding="utf-8")
+    words = ("audit", "mute", "thin-orders", "--until", "1d")
+    assert kreplica(*words).code == 2
+    assert kreplica(*words, "--rules", str(tmp_path / "rules.toml")).code == 0
+    assert [one["rule"] for one in tables(tmp_path)] == ["thin-orders"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["mute", "under-replcated", "--until", "7d"], "no rule under-replcated; did you mean under-replicated"),
+        (["mute", "offline", "--until", "2020-01-01"], "--until 2020-01-01 is over"),
+        (["mute", "offline", "--until", "0d"], "--until 0d is over"),
+        (["mute", "offline", "--until", "soon"], "--until soon is no moment"),
+        (["mute", "offline"], "missing option '--until'"),
+        (["mute", "offline", "--until", "1d", "--topic", "\udcff"], "the pattern is no text"),
+        (["mute", "offline", "--until", "1d", "--topic", ""], "--topic is empty"),
+        (["mute", "offline", "--until", "1d", "--cluster", ""], "--cluster is empty"),
+        (["unmute", "rf-on"], "rf-on is not muted"),
+    ],
+)
+def test_what_cannot_be_muted_is_refused_and_nothing_is_written(
+    kreplica: Any, tmp_path: Path, words: list[str], said: str
+) -> None:
+    ended = kreplica("audit", *words)
+    assert (ended.code, said in ended.err) == (2, True), ended.err
+    assert not (tmp_path / "mutes.toml").exists()
+
+
+def test_unmute_names_the_nearest_that_is_muted(kreplica: Any) -> None:
+    kreplica("audit", "mute", "rf-one", "--until", "1d")
+    assert "did you mean rf-one?" in kreplica("audit", "unmute", "rf-on").err
+
+
+def test_a_file_that_cannot_be_read_stops_an_audit_before_spark_starts(kreplica: Any, tmp_path: Path) -> None:
+    (tmp_path / "mutes.toml").write_text("mutes = 3", encoding="utf-8")
+    for words in (["mutes"], ["unmute", "offline"], ["mute", "offline", "--until", "1d"], ["sample"]):
+        ended = kreplica("audit", *words)
+        assert (ended.code, f"cannot read mutes file {tmp_path / 'mutes.toml'}; mutes is no list" in ended.err) == (
+            2,
+            True,
+        )
+    ended = kreplica("audit", "sample", "--no-mutes", "--rule", "nope")
+    assert "no rule nope" in ended.err
