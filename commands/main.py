@@ -28,7 +28,7 @@ SECTIONS = {
     "Before you touch it": ("safe-to-stop", "roll", "whatif", "assign"),
     "Change, and wait": ("rebalance", "wait"),
     "From a broker's disk": ("decode",),
-    "Fleet": ("snapshot", "audit"),
+    "Fleet": ("snapshot", "audit", "history"),
     "Set up": ("config", "sandbox", "completions"),
 }
 """Commands by what they are for, in the order of the help."""

@@ -27,6 +27,11 @@ if TYPE_CHECKING:
     from kreplica.config.listing import config_show as config_show
     from kreplica.config.listing import config_use as config_use
     from kreplica.config.ways_in import resolve_handles as resolve_handles
+    from kreplica.engine.explorer.asynchronous_isr.models import AsyncBounds as AsyncBounds
+    from kreplica.engine.explorer.kraft.state import KraftBounds as KraftBounds
+    from kreplica.engine.explorer.one_partition.state import Bounds as Bounds
+    from kreplica.engine.explorer.proof import whatif_prove as whatif_prove
+    from kreplica.engine.explorer.settings.state import SettingsBounds as SettingsBounds
     from kreplica.errors import KreplicaError as KreplicaError
     from kreplica.execution.executor import Pace as Pace
     from kreplica.execution.moves.leftover_throttles import rebalance_throttles as rebalance_throttles
@@ -45,6 +50,13 @@ if TYPE_CHECKING:
     from kreplica.execution.roll.next_wave import roll_next as roll_next
     from kreplica.execution.roll.plan import RollOptions as RollOptions
     from kreplica.execution.roll.planning import roll_plan as roll_plan
+    from kreplica.fleet.incidents.fleet import incident_in as incident_in
+    from kreplica.fleet.incidents.fleet import incidents_in as incidents_in
+    from kreplica.fleet.muting import list_mutes as list_mutes
+    from kreplica.fleet.muting import mute_rule as mute_rule
+    from kreplica.fleet.muting import unmute_rule as unmute_rule
+    from kreplica.fleet.resilience import resilience_in as resilience_in
+    from kreplica.fleet.slo import outages_in as outages_in
     from kreplica.formats.checks.directories import decode_check as decode_check
     from kreplica.formats.consumer_offsets.group_rows import group_rows as group_rows
     from kreplica.formats.consumer_offsets.reading import decode_offset_events as decode_offset_events
@@ -69,6 +81,9 @@ if TYPE_CHECKING:
     from kreplica.health.listing import count_all as count_all
     from kreplica.health.listing import partition_rows as partition_rows
     from kreplica.health.wait_conditions import Goal as Goal
+    from kreplica.history.lives import lives_in as lives_in
+    from kreplica.history.reading import History as History
+    from kreplica.history.reading import open_history as open_history
     from kreplica.model.comparison import compare as compare
     from kreplica.model.evaluate import Evaluator as Evaluator
     from kreplica.model.predicates import PREDICATES as PREDICATES
@@ -109,6 +124,8 @@ if TYPE_CHECKING:
 _HOMES = {
     "Accepted": "kreplica.health.impact.stop",
     "AsOf": "kreplica.formats.segments.as_of",
+    "AsyncBounds": "kreplica.engine.explorer.asynchronous_isr.models",
+    "Bounds": "kreplica.engine.explorer.one_partition.state",
     "Clients": "kreplica.monitoring.recommendations",
     "ClusterFacts": "kreplica.advice.facts",
     "ClusterHandle": "kreplica.config.handle",
@@ -119,6 +136,7 @@ _HOMES = {
     "FailureCase": "kreplica.health.impact.whatif",
     "Finding": "kreplica.health.findings",
     "Goal": "kreplica.health.wait_conditions",
+    "History": "kreplica.history.reading",
     "KreplicaError": "kreplica.errors",
     "MetadataQuestion": "kreplica.formats.metadata_log.history",
     "PREDICATES": "kreplica.model.predicates",
@@ -139,6 +157,7 @@ _HOMES = {
     "config_list": "kreplica.config.listing",
     "config_show": "kreplica.config.listing",
     "config_use": "kreplica.config.listing",
+    "KraftBounds": "kreplica.engine.explorer.kraft.state",
     "count_all": "kreplica.health.listing",
     "decode_check": "kreplica.formats.checks.directories",
     "decode_checkpoints": "kreplica.formats.log_directory.reading",
@@ -158,9 +177,16 @@ _HOMES = {
     "group_rows": "kreplica.formats.consumer_offsets.group_rows",
     "imbalance": "kreplica.monitoring.balance",
     "imbalance_of": "kreplica.health.imbalance",
+    "incident_in": "kreplica.fleet.incidents.fleet",
+    "incidents_in": "kreplica.fleet.incidents.fleet",
+    "list_mutes": "kreplica.fleet.muting",
+    "lives_in": "kreplica.history.lives",
     "measurable": "kreplica.monitoring.measuring",
     "measure": "kreplica.monitoring.measuring",
     "outcome_row": "kreplica.scenarios.outcome_rows",
+    "mute_rule": "kreplica.fleet.muting",
+    "open_history": "kreplica.history.reading",
+    "outages_in": "kreplica.fleet.slo",
     "partition_rows": "kreplica.health.listing",
     "plan_elections": "kreplica.planner.preferred_leaders",
     "play": "kreplica.scenarios.playing",
@@ -178,6 +204,7 @@ _HOMES = {
     "rebalance_throttle": "kreplica.execution.moves.rate_request",
     "rebalance_throttles": "kreplica.execution.moves.leftover_throttles",
     "recommend": "kreplica.monitoring.recommendations",
+    "resilience_in": "kreplica.fleet.resilience",
     "resolve_handles": "kreplica.config.ways_in",
     "roll_next": "kreplica.execution.roll.next_wave",
     "roll_plan": "kreplica.execution.roll.planning",
@@ -187,9 +214,12 @@ _HOMES = {
     "ingest_dumps": "kreplica.monitoring.ingestion",
     "take_snapshots": "kreplica.monitoring.snapshots",
     "timeline": "kreplica.scenarios.outcome_rows",
+    "unmute_rule": "kreplica.fleet.muting",
     "wait": "kreplica.monitoring.wait",
     "whatif_fail": "kreplica.monitoring.failure",
     "whatif_list": "kreplica.scenarios.listing",
+    "SettingsBounds": "kreplica.engine.explorer.settings.state",
+    "whatif_prove": "kreplica.engine.explorer.proof",
     "whatif_show": "kreplica.scenarios.listing",
     "write_snapshot": "kreplica.store.writing",
 }

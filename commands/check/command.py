@@ -17,7 +17,7 @@ from commands.shared.options import (
     SourceOptions,
     TopicOption,
     narrowed,
-    takes_sources,
+    takes_sources_as_of,
 )
 from commands.shared.rule_options import FailOn, FailOnOption, RuleOption, known_rules
 from kreplica.errors import ExitCode
@@ -38,7 +38,7 @@ def register(app: typer.Typer) -> None:
     )(check)
 
 
-@takes_sources
+@takes_sources_as_of
 def check(
     sources: SourceOptions,
     rule: RuleOption = None,

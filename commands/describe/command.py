@@ -19,7 +19,7 @@ from commands.shared.options import (
     SourceOptions,
     TopicOption,
     replace_parameter,
-    takes_sources,
+    takes_sources_as_of,
 )
 from commands.shared.printing.output import OutputFormat, emit
 from kreplica.errors import ExitCode, UsageError
@@ -69,7 +69,7 @@ def _flag(name: str) -> object:
     return typer.Option(flag, help=FILTERS[name], rich_help_panel="Health filters, any of them")
 
 
-@takes_sources
+@takes_sources_as_of
 @_takes_filters
 def describe(
     sources: SourceOptions,
@@ -131,6 +131,9 @@ def _watch(sources: SourceOptions, question: Question, output: OutputFormat | No
     check_timeout(seconds, "--watch")
     if output not in (None, OutputFormat.table, OutputFormat.json, OutputFormat.jsonl):
         raise UsageError(f"--watch has no end, and {output} has one", fix="use -o jsonl, or leave out --watch")
+    if output is OutputFormat.jsonl and not (question.filters or question.everything or question.group_by):
+        fix = "name a filter such as --under-replicated, or --all; -o json has the counts"
+        raise UsageError("without a filter there are no rows to print", "--watch -o jsonl would print nothing", fix)
     if sources.dump == "-":
         raise UsageError("standard input can be read once only", fix="leave out --watch, or name a file")
     watch(lambda: _answer_once(sources, question, output)[1], seconds, output)

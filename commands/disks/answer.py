@@ -22,6 +22,7 @@ from kreplica.monitoring.clusters import Reading
 from kreplica.monitoring.disk_space import ClusterDisks, DiskLimits, DisksOfClusters, LogDirRow, disks
 from kreplica.sources.dumps.dump import read_dump
 from kreplica.store.reading import list_manifests, read_dump_directory, read_snapshot_files
+from kreplica.system.locations import is_folder, place_of
 
 
 def earlier_snapshot(since: str, dump: str | None, now: ClusterSnapshot) -> ClusterSnapshot:
@@ -35,9 +36,9 @@ def earlier_snapshot(since: str, dump: str | None, now: ClusterSnapshot) -> Clus
     Raises:
         UsageError: There is none, or it is of another cluster, not earlier, or without log directories.
     """
-    if Path(since).exists():
-        earlier = _oldest(since, now) if Path(since).is_dir() else read_dump(since)
-    elif dump is not None and Path(dump).is_dir():
+    if "://" in since or Path(since).exists():
+        earlier = _oldest(since, now) if is_folder(place_of(since)) else read_dump(since)
+    elif dump is not None and is_folder(place_of(dump)):
         earlier = read_dump_directory(dump, now.label, parse_moment(since, "--since"))
     else:
         fix = "name a dump directory or a manifest; a moment such as 7d needs --dump DIR"

@@ -12,7 +12,7 @@ from commands.shared.options import (
     SourceOptions,
     TopicOption,
     narrowed,
-    takes_sources,
+    takes_sources_as_of,
 )
 from kreplica.errors import ExitCode
 
@@ -29,7 +29,7 @@ def register(app: typer.Typer) -> None:
     )(imbalance)
 
 
-@takes_sources
+@takes_sources_as_of
 def imbalance(
     sources: SourceOptions,
     topic: TopicOption = None,

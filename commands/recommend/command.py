@@ -13,7 +13,7 @@ from commands.shared.options import (
     OutputOption,
     SourceOptions,
     TopicOption,
-    takes_sources,
+    takes_sources_as_of,
 )
 from commands.shared.rule_options import FailOn, FailOnOption
 from kreplica.errors import ExitCode
@@ -31,7 +31,7 @@ def register(app: typer.Typer) -> None:
     )(recommend)
 
 
-@takes_sources
+@takes_sources_as_of
 def recommend(
     sources: SourceOptions,
     producer_config: Annotated[

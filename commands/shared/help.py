@@ -6,6 +6,7 @@ typer writes one flat list of each. Shared options (``commands.shared.options``)
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -16,6 +17,9 @@ CONNECTION = "Cluster to read"
 LONGEST = 100
 """Characters of a command's line of help at most; longer ones are cut by typer."""
 _LAST = (OUTPUT, CONNECTION)
+_TYPE = re.compile(r" <(?:list\[)?([^\[\]]+)\]?>$")
+"""The type that typer writes behind a name: ``<str>``, ``<list[str]>``, ``<table|json>``."""
+_UNBOUNDED = re.compile(r"(?<![-\d])(\d+)<=x<=2147483647")
 
 
 def examples(*lines: str) -> str:
@@ -32,7 +36,7 @@ class SectionedCommand(typer.core.TyperCommand):
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
             if record is not None:
-                sections.setdefault(_section(parameter), []).append(record)
+                sections.setdefault(_section(parameter), []).append(_in_words(*record))
         own = [title for title in sections if title not in ("Arguments", "Options", *_LAST)]
         for title in ("Arguments", *own, "Options", *_LAST):
             write_section(formatter, title, sections.get(title, ()))
@@ -41,6 +45,17 @@ class SectionedCommand(typer.core.TyperCommand):
         """Writes the examples, a line each, never wrapped: they are to be copied."""
         if self.epilog:
             formatter.write("\n".join(["", "Examples:", *(f"  {line}" for line in self.epilog.splitlines()), ""]))
+
+
+def _in_words(name: str, text: str) -> tuple[str, str]:
+    """A row of the help without Python's types behind the name, and without bounds that are only those of 32 bits.
+
+    Choices stay, as they are to be typed.
+    """
+    found = _TYPE.search(name)
+    if found is not None:
+        name = name[: found.start()] + (f" {found[1]}" if "|" in found[1] else "")
+    return name, _UNBOUNDED.sub(r"x>=\1", text)
 
 
 def _section(parameter: Any) -> str:

@@ -14,6 +14,9 @@ from kreplica.sources.kafka_requests import (
     ALTER_LOG_DIRECTORIES,
     ALTER_TOPIC_SETTINGS,
     ELECT_LEADERS,
+    FOLLOW_MOVES,
+    READ_COPIES,
+    READ_THROTTLES,
     REASSIGN,
     Request,
     permissions_of,
@@ -30,16 +33,18 @@ class CommandRequests:
         reads: Facts that are read.
         times: How often the cluster is read.
         changes: Requests that change the cluster, after --execute only.
+        beside: Requests that read what no facet has.
     """
 
     reads: Facet
     times: str = "1"
     changes: tuple[Request, ...] = ()
+    beside: tuple[Request, ...] = ()
 
     @property
     def requests(self) -> tuple[Request, ...]:
         """The requests of one read, then those of changes."""
-        return (*requests_of(self.reads), *self.changes)
+        return (*requests_of(self.reads), *self.beside, *self.changes)
 
     @property
     def permissions(self) -> tuple[Permission, ...]:
@@ -56,7 +61,10 @@ _A_BATCH = (
     "2, and for each batch 2, of partitions only 2 a second until the leaders are as wanted, 10 s at most; as many for"
     " each change of replica orders"
 )
-_MOVES = "1 a second while anything moves, DescribeLogDirs of it as often, DescribeConfigs before each change"
+_MOVES = (
+    "1 a second while anything moves, DescribeLogDirs of it as often, DescribeConfigs before each change; where one"
+    " takes 0.25 s or more 1 each 10 s, besides 1 before anything begins, and ListPartitionReassignments 1 a second"
+)
 _TWO_READINGS = "1; of a plan of replicas with --throttle also DescribeLogDirs twice, 5 s apart, to each leader of it"
 _OF_EITHER = f"{_A_BATCH}. Of a plan of replicas: {_MOVES}"
 _THROTTLES = tuple(
@@ -91,28 +99,29 @@ COMMAND_REQUESTS: Mapping[str, CommandRequests] = {
     "rebalance leaders": CommandRequests(Facet.LOG_DIRS),
     "rebalance leaders --execute": CommandRequests(Facet.HEALTH, _A_BATCH, (ELECT_LEADERS,)),
     "rebalance replicas": CommandRequests(Facet.HEALTH),
+    "rebalance replicas --dead-for": CommandRequests(Facet.HEALTH | Facet.QUORUM),
     "rebalance verify": CommandRequests(Facet.HEALTH),
     "rebalance rehearse": CommandRequests(Facet.TOPIC_CONFIGS | Facet.BROKER_CONFIGS | Facet.QUORUM),
-    "rebalance apply": CommandRequests(Facet.TOPIC_CONFIGS, _TWO_READINGS),
+    "rebalance apply": CommandRequests(Facet.TOPIC_CONFIGS, _TWO_READINGS, beside=(FOLLOW_MOVES,)),
     "rebalance apply --execute": CommandRequests(
-        Facet.TOPIC_CONFIGS, _OF_EITHER, (ELECT_LEADERS, REASSIGN, *_THROTTLES)
+        Facet.TOPIC_CONFIGS, _OF_EITHER, (ELECT_LEADERS, REASSIGN, *_THROTTLES), (FOLLOW_MOVES,)
     ),
-    "rebalance status": CommandRequests(Facet.TOPIC_CONFIGS),
-    "rebalance resume": CommandRequests(Facet.TOPIC_CONFIGS, _TWO_READINGS),
+    "rebalance status": CommandRequests(Facet.TOPIC_CONFIGS, beside=(FOLLOW_MOVES,)),
+    "rebalance resume": CommandRequests(Facet.TOPIC_CONFIGS, _TWO_READINGS, beside=(FOLLOW_MOVES,)),
     "rebalance resume --execute": CommandRequests(
-        Facet.TOPIC_CONFIGS, _OF_EITHER, (ELECT_LEADERS, REASSIGN, *_THROTTLES)
+        Facet.TOPIC_CONFIGS, _OF_EITHER, (ELECT_LEADERS, REASSIGN, *_THROTTLES), (FOLLOW_MOVES,)
     ),
-    "rebalance cancel": CommandRequests(Facet.TOPIC_CONFIGS),
-    "rebalance cancel --execute": CommandRequests(Facet.TOPIC_CONFIGS, _MOVES, (REASSIGN, *_THROTTLES)),
-    "rebalance rollback": CommandRequests(Facet.TOPIC_CONFIGS, _TWO_READINGS),
+    "rebalance cancel": CommandRequests(Facet.TOPIC_CONFIGS, beside=(FOLLOW_MOVES,)),
+    "rebalance cancel --execute": CommandRequests(
+        Facet.TOPIC_CONFIGS, _MOVES, (REASSIGN, *_THROTTLES), (FOLLOW_MOVES,)
+    ),
+    "rebalance rollback": CommandRequests(Facet.TOPIC_CONFIGS, _TWO_READINGS, beside=(FOLLOW_MOVES,)),
     "rebalance rollback --execute": CommandRequests(
-        Facet.TOPIC_CONFIGS, _OF_EITHER, (ELECT_LEADERS, REASSIGN, *_THROTTLES)
+        Facet.TOPIC_CONFIGS, _OF_EITHER, (ELECT_LEADERS, REASSIGN, *_THROTTLES), (FOLLOW_MOVES,)
     ),
-    "rebalance throttles": CommandRequests(
-        Facet.PARTITIONS, "1, and DescribeConfigs: 1 for the default, 1 for each 5000 topics, 1 to each live broker"
-    ),
+    "rebalance throttles": CommandRequests(Facet.PARTITIONS, beside=(*READ_THROTTLES, READ_COPIES)),
     "rebalance throttles --execute": CommandRequests(
-        Facet.PARTITIONS, "as without --execute", (ALTER_BROKER_SETTINGS, ALTER_TOPIC_SETTINGS)
+        Facet.PARTITIONS, changes=(ALTER_BROKER_SETTINGS, ALTER_TOPIC_SETTINGS), beside=(*READ_THROTTLES, READ_COPIES)
     ),
     "snapshot": CommandRequests(Facet.ALL & ~Facet.GROUPS),
     "snapshot --with groups": CommandRequests(Facet.ALL),

@@ -18,6 +18,7 @@ import typer
 
 from commands.shared.help import CONNECTION, OUTPUT
 from commands.shared.printing.output import OutputFormat
+from kreplica.errors import UsageError
 
 if TYPE_CHECKING:
     from kreplica.config.handle import ClusterHandle
@@ -142,7 +143,8 @@ _SOURCE_PARAMETERS: dict[str, tuple[Any, Any]] = {
                 metavar="PATH",
                 rich_help_panel=CONNECTION,
                 help="A dump instead of a live cluster: kreplica's snapshot, text of kafka-topics --describe,"
-                " JSON of kcat -L -J, JSON of ZooKeeper's znodes, a KRaft node's log directory or metadata checkpoint;"
+                " JSON of kcat -L -J, JSON of ZooKeeper's znodes, a KRaft node's log directory or metadata checkpoint,"
+                " a history;"
                 " - for stdin, sample or sample-healthy for a packaged one.",
             ),
         ],
@@ -165,6 +167,34 @@ _SOURCE_PARAMETERS: dict[str, tuple[Any, Any]] = {
 }
 
 
+_HISTORY_PARAMETERS: dict[str, tuple[Any, Any]] = {
+    "as_of": (
+        Annotated[
+            str | None,
+            typer.Option(
+                "--as-of",
+                metavar="TIME",
+                rich_help_panel=CONNECTION,
+                help="Of a history: the cluster as it was then, 2026-03-01T12:00 or 7d ago.",
+            ),
+        ],
+        None,
+    ),
+    "cluster": (
+        Annotated[
+            str | None,
+            typer.Option(
+                "--cluster",
+                metavar="NAME",
+                rich_help_panel=CONNECTION,
+                help="Of a history: id or name of the cluster, where it holds several.",
+            ),
+        ],
+        None,
+    ),
+}
+
+
 def narrowed(topics: str | None, exclude_internal: bool, brokers: Sequence[int] = ()) -> str:
     """The options that select partitions, for the next commands, a space before each."""
     words = ["--topic", topics] if topics is not None else []
@@ -184,6 +214,26 @@ class SourceOptions:
     context: list[str] | None
     config: str | None
     timeout: float | None
+    as_of: str | None = None
+    cluster: str | None = None
+
+    @property
+    def dump_path(self) -> str | None:
+        """The dump, with the cluster and the moment in it where it is a history.
+
+        Raises:
+            UsageError: There is a cluster or a moment, and no history.
+        """
+        if self.as_of is None and self.cluster is None:
+            return self.dump
+        from commands.shared.values import parse_moment
+        from kreplica.sources.dumps.history import HistoryDump
+
+        if self.dump is None:
+            flag = "--cluster" if self.as_of is None else "--as-of"
+            raise UsageError(f"{flag} is of a history", "none is named", f"--dump HISTORY {flag} ...")
+        moment = None if self.as_of is None else parse_moment(self.as_of, "--as-of")
+        return HistoryDump(self.dump, self.cluster, moment).path
 
     def handles(self) -> tuple[ClusterHandle, ...]:
         """The clusters that are named.
@@ -198,7 +248,7 @@ class SourceOptions:
             bootstrap_server=self.bootstrap_server,
             command_config=self.command_config,
             zookeeper=self.zookeeper,
-            dump=self.dump,
+            dump=self.dump_path,
             contexts=self.context or (),
             config_path=self.config,
             timeout=self.timeout,
@@ -212,7 +262,7 @@ class SourceOptions:
             cluster: Its name: that of its context where contexts were given.
             timeout: Name of the option for the longest time of one read in the next command.
         """
-        given = {name: getattr(self, name) for name in _SOURCE_PARAMETERS}
+        given = {name: getattr(self, name) for name in _SOURCE_PARAMETERS} | {"dump": self.dump_path}
         given[timeout] = given.pop("timeout")
         if self.context:
             given["context"] = cluster
@@ -225,8 +275,17 @@ def takes_sources(command: Callable[..., None]) -> Callable[..., None]:
 
     Where the command has a ``--timeout`` of its own, the longest time for one read is ``--read-timeout``.
     """
+    return _with_sources(command, _SOURCE_PARAMETERS)
+
+
+def takes_sources_as_of(command: Callable[..., None]) -> Callable[..., None]:
+    """As ``takes_sources``, with the cluster and the moment of a history."""
+    return _with_sources(command, {**_SOURCE_PARAMETERS, **_HISTORY_PARAMETERS})
+
+
+def _with_sources(command: Callable[..., None], known: dict[str, tuple[Any, Any]]) -> Callable[..., None]:
     renamed = {"timeout": READ_TIMEOUT} if "timeout" in inspect.signature(command).parameters else {}
-    parameters = {**_SOURCE_PARAMETERS, **({"timeout": _READ_TIMEOUT_PARAMETER} if renamed else {})}
+    parameters = {**known, **({"timeout": _READ_TIMEOUT_PARAMETER} if renamed else {})}
     shared = [
         inspect.Parameter(
             renamed.get(name, name), inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default
@@ -235,7 +294,7 @@ def takes_sources(command: Callable[..., None]) -> Callable[..., None]:
     ]
 
     def gathered(given: dict[str, Any]) -> SourceOptions:
-        return SourceOptions(**{name: given.pop(renamed.get(name, name)) for name in _SOURCE_PARAMETERS})
+        return SourceOptions(**{name: given.pop(renamed.get(name, name)) for name in known})
 
     return replace_parameter(command, "sources", shared, gathered)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from enum import StrEnum
 from typing import Annotated
 
@@ -25,8 +25,12 @@ RuleOption = Annotated[
 ]
 
 
-def known_rules(names: Sequence[str]) -> frozenset[str]:
+def known_rules(names: Sequence[str], more: Collection[str] = ()) -> frozenset[str]:
     """The names given, or all rules if none is.
+
+    Args:
+        names: As typed.
+        more: Names of rules besides those of kreplica.
 
     Raises:
         UsageError: There is no such rule.
@@ -34,7 +38,7 @@ def known_rules(names: Sequence[str]) -> frozenset[str]:
     from kreplica.health.rules import ALL_RULES
     from kreplica.model.nearest_names import nearest_or_known
 
-    known = {rule.name for rule in ALL_RULES}
+    known = {*(rule.name for rule in ALL_RULES), *more}
     unknown = sorted(set(names) - known)
     if unknown:
         raise UsageError(f"no rule {', '.join(unknown)}", "", nearest_or_known(unknown[0], sorted(known)))

@@ -132,6 +132,20 @@ def parse_moment(text: str, option: str, now: datetime | None = None) -> datetim
         ) from None
 
 
+def parse_coming(text: str, option: str, now: datetime | None = None) -> datetime:
+    """A moment to come, in UTC: as ``parse_moment`` has it, but ``7d`` is seven days from now.
+
+    Raises:
+        UsageError: It is none, or over.
+    """
+    now = now or datetime.now(UTC)
+    moment = parse_moment(text, option, now)
+    moment = now + (now - moment) if _AGO.fullmatch(text) else moment
+    if moment <= now:
+        raise UsageError(f"{option} {text} is over", "a time to come is wanted", f"as in {option} 7d")
+    return moment
+
+
 def _moment(text: str, now: datetime) -> datetime:
     ago = _AGO.fullmatch(text)
     if ago is not None:

@@ -6,7 +6,6 @@ import shlex
 from collections.abc import Sequence
 from datetime import datetime
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -30,7 +29,10 @@ class Extra(StrEnum):
 
 
 OutOption = Annotated[
-    Path, typer.Option("--out", metavar="DIR", file_okay=False, help="Dump directory to add to; made if absent.")
+    str,
+    typer.Option(
+        "--out", metavar="DIR", help="Dump directory to add to, a path or s3://BUCKET/PREFIX; made if absent."
+    ),
 ]
 JobsOption = Annotated[int, typer.Option("--jobs", min=1, max=64, metavar="N", help="Clusters read at once.")]
 WithOption = Annotated[
@@ -63,6 +65,7 @@ def snapshot(
     Read it with --dump DIR, or many with kreplica audit DIR. Exits 5 when a snapshot is partial or some of several
     clusters failed, 3 when no cluster could be reached.
     """
+    from commands.shared.locations import place_for_files
     from commands.shared.printing.output import emit
     from commands.snapshot.answer import answer
     from commands.snapshot.progress import progress
@@ -72,7 +75,9 @@ def snapshot(
     done: list[TakenSnapshot] = []
     try:
         with progress(len(handles), done) as seen:
-            found = take_snapshots(handles, out, jobs=jobs, wanted=_wanted(extras or ()), seen=seen)
+            found = take_snapshots(
+                handles, place_for_files(out, "--out"), jobs=jobs, wanted=_wanted(extras or ()), seen=seen
+            )
     except KeyboardInterrupt:
         written = sum(one.manifest is not None for one in done)
         print_err(f"{written} of {len(handles)} snapshots were written to {out}, each whole")
@@ -89,7 +94,7 @@ def _wanted(extras: Sequence[Extra]) -> Facet:
     return Facet.ALL if Extra.groups in extras else WITHOUT_GROUPS
 
 
-def _show(found: TakenSnapshots, answer: Answer[SnapshotRow], out: Path, console: Console) -> None:
+def _show(found: TakenSnapshots, answer: Answer[SnapshotRow], out: str, console: Console) -> None:
     from commands.shared.printing.screen import print_lines, print_rows, utc
     from commands.shared.values import size_words
     from kreplica.monitoring.snapshots import SnapshotRow
@@ -101,4 +106,4 @@ def _show(found: TakenSnapshots, answer: Answer[SnapshotRow], out: Path, console
     print_out(f"{verdict} {written} of {len(found.taken)} snapshots written to {out}{tail}")
     cells = {"taken_at": lambda text: utc(datetime.fromisoformat(text)), "bytes": size_words}
     print_rows(console, SnapshotRow, answer.rows, cells=cells)
-    print_lines(console, "next", [f"kreplica audit {shlex.quote(str(out))}"] * bool(written), whole=True)
+    print_lines(console, "next", [f"kreplica audit {shlex.quote(out)}"] * bool(written), whole=True)

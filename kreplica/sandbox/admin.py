@@ -71,7 +71,14 @@ def create_topic(
     else:
         new = NewTopic(topic, num_partitions=partitions, replication_factor=replication_factor, config=configs)
     client = admin_client(bootstrap_servers)
-    _await(client.create_topics([new], operation_timeout=REQUEST_SECONDS)[topic], f"topic {topic!r} was not created")
+    made = client.create_topics([new], operation_timeout=REQUEST_SECONDS)[topic]
+    if not _answered(made):
+        # A controller that is busy with its start may have made it all the same: then it exists by now.
+        client = admin_client(bootstrap_servers)
+        made = client.create_topics([new], operation_timeout=REQUEST_SECONDS)[topic]
+        if _refusal(made) == "TOPIC_ALREADY_EXISTS":
+            return
+    _await(made, f"topic {topic!r} was not created")
 
 
 def delete_topic(bootstrap_servers: str, topic: str) -> None:
@@ -125,6 +132,25 @@ def add_scram_users(bootstrap_servers: str, users: dict[str, str], mechanisms: s
         ]
         for user, future in client.alter_user_scram_credentials(changes).items():
             _await(future, f"user {user!r} was not created")
+
+
+def _answered(future: Any) -> bool:
+    """True if a broker answered in time, whatever it said."""
+    return _refusal(future) not in ("_TIMED_OUT", "REQUEST_TIMED_OUT")
+
+
+def _refusal(future: Any) -> str | None:
+    """Name of the error that a request ended with, as librdkafka has it; None if it succeeded."""
+    from confluent_kafka import KafkaException
+
+    try:
+        future.result(timeout=REQUEST_SECONDS * 2)
+    except KafkaException as error:
+        name: str = error.args[0].name()
+        return name
+    except TimeoutError:
+        return "_TIMED_OUT"
+    return None
 
 
 def _await(future: Any, failure: str) -> None:

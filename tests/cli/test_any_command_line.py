@@ -96,8 +96,8 @@ def ends(words: list[str]) -> tuple[int, str]:
     return code, err.getvalue()
 
 
-DEAR = {"audit", "sandbox start", "whatif run", "whatif compare"}
-"""Lines that are right start Spark or brokers, or play: those that are refused are tried below."""
+DEAR = {"audit", "sandbox start", "whatif run", "whatif compare", "whatif prove"}
+"""Lines that are right start Spark or brokers, play or search: those that are refused are tried below."""
 
 
 @pytest.mark.parametrize("command", sorted(TREE.keys() - DEAR))
@@ -118,6 +118,9 @@ def test_any_command_line_ends_by_the_contract(empty_folder: Path, command: str,
         ["decode", "check", ".", "--metadata", "x" * 300],
         ["whatif", "run", "hw-truncation-loss", "--runs", "99999999999999999999"],
         ["whatif", "fail", "--dump", "sample", "--broker", "1", "--min-isr", "18446744073709551616"],
+        ["whatif", "prove", "--replicas", "18446744073709551616"],
+        ["whatif", "prove", "--model", "x" * 5000],
+        ["whatif", "prove", "--memory", "-1"],
     ],
 )
 def test_lines_that_were_defects_are_refused(empty_folder: Path, words: list[str]) -> None:

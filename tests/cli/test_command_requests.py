@@ -53,6 +53,8 @@ WORDS = {
     "roll plan": ["roll", "plan"],
     "whatif fail": ["whatif", "fail", "--broker", "2"],
     "rebalance leaders": ["rebalance", "leaders"],
+    "rebalance replicas": ["rebalance", "replicas", "--rack-aware"],
+    "rebalance replicas --dead-for": ["rebalance", "replicas", "--dead-for", "1h"],
     "snapshot": ["snapshot", "--out", "dumps"],
     "snapshot --with groups": ["snapshot", "--out", "dumps", "--with", "groups"],
 }

@@ -129,7 +129,7 @@ def test_table_is_the_form_where_none_is_given(kreplica: Any, command: list[str]
 
 USAGE_ERRORS = {
     "no way in": (["describe"], "no cluster is named; give one of --bootstrap-server"),
-    "no such option": (["describe", "--colour"], "no such option: --colour; see kreplica describe --help"),
+    "no such option": (["describe", "--xyzzy"], "no such option: --xyzzy; see kreplica describe --help"),
     "no such command": (["descrbe"], "no such command 'descrbe'"),
     "no such form": (
         ["describe", "-o", "xml"],

@@ -14,11 +14,20 @@ import pytest
 
 PROGRAM = str(Path(sys.executable).with_name("kreplica"))
 OTHERS = ("numpy", "pyarrow", "pandas", "pyspark", "kreplica", "commands", "analyzers", "sitecustomize", "py4j")
+FOLDED_BY_SPARK = """
+import analyzers.backfill
+from commands.main import run
+
+analyzers.backfill.FEW = 0
+run(["audit", "ingest", "sample", "--into", "history", "--master", "local[2]"])
+"""
 COMMANDS = {
-    "describe": ("describe", "--dump", "sample", "--exit-zero"),
-    "runs in other processes": ("whatif", "run", "hw-truncation-loss", "--runs", "40"),
-    "Spark": ("audit", "sample", "--exit-zero"),
+    "describe": (PROGRAM, "describe", "--dump", "sample", "--exit-zero"),
+    "runs in other processes": (PROGRAM, "whatif", "run", "hw-truncation-loss", "--runs", "40"),
+    "Spark": (PROGRAM, "audit", "sample", "--exit-zero"),
+    "Spark's workers": (sys.executable, "-P", "-c", FOLDED_BY_SPARK),
 }
+STARTING_OTHERS = ("runs in other processes", "Spark's workers")
 
 
 @pytest.fixture
@@ -44,16 +53,17 @@ def python_path(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=[pytest.mark.spark, pytest.mark.slow] if name == "Spark" else []) for name in COMMANDS],
+    [pytest.param(name, marks=[pytest.mark.spark, pytest.mark.slow] if "Spark" in name else []) for name in COMMANDS],
 )
 def test_code_in_the_current_folder_is_not_run_and_the_users_python_path_is(
     name: str, planted: Path, python_path: Path, tmp_path: Path
 ) -> None:
     environ = os.environ | {"PYTHONPATH": str(python_path)}
-    command = [PROGRAM, *COMMANDS[name]]
-    done = subprocess.run(command, cwd=planted, env=environ, capture_output=True, text=True, timeout=180, check=False)
+    done = subprocess.run(
+        COMMANDS[name], cwd=planted, env=environ, capture_output=True, text=True, timeout=180, check=False
+    )
     trace = tmp_path / "trace"
     assert not trace.exists(), trace.read_text()
     assert done.returncode in (0, 1), done.stderr
     others = set((tmp_path / "processes").read_text().split())
-    assert (len(others) > 1) is (name != "describe"), "these start other processes"
+    assert (len(others) > 1) is (name in STARTING_OTHERS), "these start other processes"

@@ -36,6 +36,9 @@ NOWHERE = ["--bootstrap-server", "127.0.0.1:1", "--timeout", "2"]
 READERS: dict[str, Callable[[str], list[str]]] = {
     "dump": lambda path: ["describe", "--dump", path],
     "ingest": lambda path: ["audit", "ingest", path, "--into", "history"],
+    "baseline": lambda path: ["audit", "incidents", "nowhere", "--baseline", path],
+    "findings": lambda path: ["audit", "sample", "--cluster", "nope", "--baseline", path],
+    "rules": lambda path: ["audit", "sample", "--rules", path],
     "properties": lambda path: ["describe", *NOWHERE, "--command-config", path],
     "contexts": lambda path: ["config", "list", "--config", path],
     "plan": lambda path: ["rebalance", "status", path, *NOWHERE],
@@ -49,7 +52,7 @@ READERS: dict[str, Callable[[str], list[str]]] = {
     "indexes": lambda path: ["decode", "indexes", path],
     "check": lambda path: ["decode", "check", path],
 }
-TEXT = ("dump", "ingest", "contexts", "plan", "roll", "faults")
+TEXT = ("dump", "ingest", "contexts", "plan", "roll", "faults", "rules", "baseline", "findings")
 """Readers of text with one syntax: whatever is not of it is refused."""
 BYTES = ("empty", "zeros", "random", "deep.json")
 """Contents for those that read bytes: they have bombs of their own below."""

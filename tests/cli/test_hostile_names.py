@@ -175,6 +175,32 @@ def test_names_of_a_cluster(path: tuple[str, ...], terminal: bool, shown: Run, d
             assert_harmless(err, (path, words, form), PROGRESS)
 
 
+@pytest.mark.parametrize("terminal", [True, False], ids=["terminal", "pipe"])
+def test_names_in_a_history(terminal: bool, shown: Run, dumps: Path, tmp_path: Path) -> None:
+    history = tmp_path / f"history{EVIL.replace('/', '')}"
+    assert shown("audit", "ingest", dumps, "--into", history, terminal=terminal)[0] == 0
+    for words in (
+        [],
+        [f"orders{EVIL}"],
+        [f"orders{EVIL}", "--partition", "2"],
+        ["--broker", "3"],
+        [f"nosuch{EVIL}"],
+        ["--cluster", f"nosuch{EVIL}"],
+        ["--group", f"nosuch{EVIL}"],
+    ):
+        for form in FORMS if terminal else FORMS[:2]:
+            code, out, err = shown("history", *words, "--in", history, "-o", form, terminal=terminal)
+            assert code == (2 if f"nosuch{EVIL}" in words else 0), (words, err)
+            assert_harmless(out, (words, form))
+            assert_harmless(err, (words, form))
+    for form in FORMS if terminal else FORMS[:2]:
+        for words in (["resilience"], ["slo"], ["slo", "--by", "cause"]):
+            code, out, err = shown("audit", *words, history, "-o", form, terminal=terminal)
+            assert code in (1, 5), err
+            assert_harmless(out, (words, form))
+            assert_harmless(err, (words, form))
+
+
 def commit(group: str, topic: str, metadata: str) -> bytes:
     """A batch of one commit: GroupMetadataKey version 1, OffsetCommitValue version 3."""
     names = [struct.pack(">h", len(text.encode())) + text.encode() for text in (group, topic, metadata)]
@@ -257,6 +283,9 @@ def test_names_of_contexts(terminal: bool, shown: Run, tmp_path: Path) -> None:
         ["describe", f"--nosuch{EVIL}"],
         ["describe", "--dump", f"nosuch{EVIL}"],
         ["whatif", "run", f"nosuch{EVIL}"],
+        ["whatif", "prove", "--model", f"nosuch{EVIL}"],
+        ["whatif", "prove", "--invariant", f"nosuch{EVIL}"],
+        ["whatif", "prove", "--set", f"acks={EVIL}"],
     ):
         code, out, err = shown(*words, terminal=terminal)
         assert code not in (1, 70), (words, err)

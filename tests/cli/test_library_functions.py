@@ -12,12 +12,13 @@ import re
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from command_lines import ANSWERED, BROKER, COPIES, PARTITION, prepare
+from command_lines import ANSWERED, BROKER, COPIES, MUTED, PARTITION, prepare
 from paper_cluster import PaperCluster, away
 
 import kreplica as library
@@ -109,6 +110,57 @@ def audit_ingest(folder: Path) -> Given:
     return Given(found.rows, found.exit_code, {"added": 12, "nameless": 0, "unread": 0, "months_dropped": 0})
 
 
+@gives("audit resilience")
+def audit_resilience(folder: Path) -> Given:
+    found = library.resilience_in(folder / "kept")
+    harmful = sum(row.harms for row in found.rows)
+    return Given(found.rows, found.exit_code, {"losses": 6, "harmful": harmful, "left_out": 0, "paused_seconds": 0})
+
+
+@gives("audit incidents")
+def audit_incidents(folder: Path) -> Given:
+    found = library.incidents_in(folder / "kept")
+    return Given(found.rows, found.exit_code(), {"incidents": 2, "planned": 0, "snapshots": 2})
+
+
+@gives("audit incident")
+def audit_incident(folder: Path) -> Given:
+    found = library.incident_in(folder / "kept", "4d5eae508fbd")
+    return Given(found.rows, found.exit_code, {"findings": len(found.rows)})
+
+
+@gives("audit slo")
+def audit_slo(folder: Path) -> Given:
+    found = library.outages_in(folder / "kept")
+    missed = sum(row.standing == "missed" for row in found.rows)
+    return Given(found.rows, found.exit_code, {"objective": 99.95, "missed": missed, "left_out": 0})
+
+
+@gives("audit mute")
+def audit_mute(_: Path) -> Given:
+    found = library.mute_rule("under-replicated", datetime(2099, 1, 1, tzinfo=UTC), cluster="prod-*")
+    return Given(found.rows, found.exit_code, {"mutes": 1, "in_force": 1, "file": str(found.path)})
+
+
+@gives("audit mutes")
+def audit_mutes(folder: Path) -> Given:
+    found = library.list_mutes()
+    return Given(found.rows, found.exit_code, {"file": str(folder / "mutes.toml")})
+
+
+@gives("audit unmute")
+def audit_unmute(folder: Path) -> Given:
+    (folder / "mutes.toml").write_text(MUTED, encoding="utf-8")
+    found = library.unmute_rule("offline", environ={"KREPLICA_CONFIG": str(folder / "contexts.toml")})
+    return Given(found.rows, found.exit_code, {"mutes": 1})
+
+
+@gives("history")
+def history(folder: Path) -> Given:
+    found = library.lives_in(folder / "kept", "orders-2")
+    return Given(found.rows, found.exit_code, {"of": "orders-2", "snapshots": 2, "left_out": 0})
+
+
 @gives("check")
 def check(_: Path) -> Given:
     checked = library.check([SAMPLE])
@@ -185,6 +237,14 @@ def whatif_compare(_: Path) -> Given:
 def whatif_fail(_: Path) -> Given:
     outcome = library.whatif_fail(SAMPLE, library.FailureCase(racks=("r1",)))
     return Given(outcome.rows, outcome.exit_code, {"brokers": outcome.played.target.brokers})
+
+
+@gives("whatif prove")
+def whatif_prove(_: Path) -> Given:
+    proof = library.whatif_prove("truncate-to-hw", library.Bounds(2, 1, 2, 2), ("weak-isr",))
+    verdict = {**proof.verdict}
+    del verdict["seconds"]
+    return Given(proof.rows, proof.exit_code, {"distinct": proof.found.distinct}, {"verdict": verdict})
 
 
 @gives("compare")
@@ -457,7 +517,7 @@ def test_a_function_gives_what_its_command_gives(kreplica: Any, tmp_path: Path, 
 
 
 ENVELOPE = ("clusters", "warnings")
-NEW_EACH_TIME = {"snapshot": {"bytes", "manifest"}}
+NEW_EACH_TIME = {"snapshot": {"bytes", "manifest"}, "audit mute": {"muted_at"}}
 """Fields that differ between two runs of one command."""
 
 

@@ -195,14 +195,37 @@ def test_a_forged_certificate_is_found(
     assert said in " ".join(capsys.readouterr().out.split())
 
 
-def test_a_plan_without_a_certificate_is_no_proof(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_plan_of_a_file_is_legal_and_proves_nothing(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     plan, moves = tmp_path / "plan.json", tmp_path / "moves.json"
-    assert run(["rebalance", "replicas", *DRAINED, "--reassignment-json", str(moves)]) == 0
-    named = ["--from-reassignment-json", str(moves), *HEALTHY]
-    assert run(["rebalance", "replicas", *named, "--out", str(plan)]) == 0
-    capsys.readouterr()
+    _, reasoned = ask(capsys, *DRAINED, "--reassignment-json", str(moves))
+    named = ["--from-reassignment-json", str(moves), *HEALTHY, "--out", str(plan)]
+    _, document = ask(capsys, *named)
+    values = [bound["value"] for bound in document["summary"]["certificate"]["bounds"]]
+    assert values == [reasoned["summary"]["moves"], reasoned["summary"]["bytes"]]
+    assert run(["rebalance", "verify", str(plan), *HEALTHY]) == 0
+    assert capsys.readouterr().out.startswith(
+        "HOLDS the plan is legal; a file named its replicas: nobody said what for"
+    )
+    written = json.loads(plan.read_text(encoding="utf-8"))
+    del written["digest"]
+    plan.unlink()
+    write_document({**written, "certificate": None}, plan)
     assert run(["rebalance", "verify", str(plan), *HEALTHY]) == 2
-    assert "it carries no certificate" in capsys.readouterr().err
+    assert "it carries no certificate: an older kreplica made it" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("path", "said"), [("/none", "broker 3 has no log directory /none, but /empty, /full"), ("/empty", None)]
+)
+def test_a_directory_that_a_file_names_has_to_be_there(
+    path: str, said: str | None, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    dump, file = two_directories(tmp_path), tmp_path / "moves.json"
+    row = next(one for one in read_dump(dump).partitions.rows() if one["replicas"] == [1, 2])
+    wanted = {"topic": row["topic"], "partition": row["partition"], "replicas": [1, 3], "log_dirs": ["any", path]}
+    file.write_text(json.dumps({"version": 1, "partitions": [wanted]}), encoding="utf-8")
+    code, document = ask(capsys, "--from-reassignment-json", str(file), "--dump", dump)
+    assert (code, [one["reason"] for one in document["moves"]]) == (int(said is not None), [said])
 
 
 @pytest.mark.parametrize(
@@ -311,25 +334,67 @@ def test_a_log_directory_is_relieved_to_another_of_its_broker(
         assert chosen.pop(3) == "/empty"
         assert set(chosen.values()) <= {"any"}
     code, again = ask(capsys, "--from-reassignment-json", str(file), "--dump", dump)
+    named = tmp_path / "named.json"
+    assert (
+        run(["rebalance", "replicas", "--from-reassignment-json", str(file), "--dump", dump, "--out", str(named)]) == 0
+    )
+    assert run(["rebalance", "verify", str(named), "--dump", dump]) == 0
+    assert capsys.readouterr().out.count("HOLDS") == 1
     changed = [sorted(one["summary"]["changed_directories"], key=str) for one in (again, document)]
     assert (code, changed[0]) == (0, changed[1])
     assert run(["rebalance", "replicas", *words]) == 0
     assert f"{len(rows)} replicas would change their log directory" in capsys.readouterr().out
 
 
-def test_a_plan_for_kreplica_leaves_out_what_only_changes_its_directory(
+def test_a_plan_for_kreplica_has_what_only_changes_its_directory(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    dump = two_directories(tmp_path)
-    words = ["--relieve", "3:/full", "--dump", dump, "--out", str(tmp_path / "plan.json")]
-    code, document = ask(capsys, *words)
-    assert code == 1
-    reasons = {row["reason"] for row in document["moves"] if not row["planned"]}
-    assert len(reasons) == 1
-    assert "--reassignment-json has them" in reasons.pop()
+    dump, file = two_directories(tmp_path), tmp_path / "plan.json"
+    words = ["--relieve", "3:/full", "--dump", dump, "--out", str(file)]
+    limits = ["--moves-per-directory", "3", "--bytes-per-directory", "5KB"]
+    code, document = ask(capsys, *words, *limits)
+    assert (code, document["summary"]["left_out"]) == (0, 0)
+    plan = json.loads(file.read_text(encoding="utf-8"))
+    assert plan["changed_directories"] == document["summary"]["changed_directories"] != []
+    assert (plan["changes"], plan["limits"]["moves_per_directory"]) == ([], 3)
+    assert run(["rebalance", "rehearse", str(file), "--dump", dump]) == 2
+    assert "it only changes log directories" in capsys.readouterr().err
+    assert plan["limits"]["bytes_per_directory"] == 5000
+    assert run(["rebalance", "apply", str(file), "--dump", dump]) == 0
+    shown = capsys.readouterr().out
+    assert shown.splitlines()[0].startswith("DRY RUN not begun:")
+    assert "3:/empty" in shown
+    assert run(["rebalance", "replicas", *words, "--force"]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert shown[-1] == f"next     kreplica rebalance apply {file} --bootstrap-server HOST:PORT"
     _, capped = ask(capsys, "--relieve", "3:/full", "--dump", dump, "--max-bytes", "1")
     assert capped["summary"]["changed_directories"] == []
     assert {row["reason"] for row in capped["moves"]} == {"above --max-bytes 1"}
+
+
+def test_a_relief_of_a_directory_is_verified(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    dump, file = two_directories(tmp_path), tmp_path / "plan.json"
+    sizes = [int(str(one["size"])) for one in read_dump(dump).replicas.rows() if one["broker"] == 3]
+    need = sum(sizes) - int(sum(sizes) * 0.7)
+    sums = {0}
+    for size in sizes:
+        sums |= {one + size for one in sums}
+    least = min(one for one in sums if one >= need)
+    assert ask(capsys, "--relieve", "3:/full", "--dump", dump, "--out", str(file))[0] == 0
+    assert run(["rebalance", "verify", str(file), "--dump", dump, "-o", "json"]) == 0
+    (relief,) = json.loads(capsys.readouterr().out)["summary"]["reliefs"]
+    assert (relief["value"], relief["lower_bound"], relief["short"]) == (least, least, 0)
+    assert run(["rebalance", "verify", str(file), "--dump", dump]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("HOLDS the plan is legal; no plan takes less")
+    assert "bytes that leave /full of broker 3: " in shown
+    plan = json.loads(file.read_text(encoding="utf-8"))
+    assert plan["certificate"]["reliefs"][0]["gap"] == 0
+    del plan["digest"], plan["changed_directories"][0]
+    plan["made_from"] = plan["made_from"][1:]
+    write_document(plan, file, replace=True)
+    assert run(["rebalance", "verify", str(file), "--dump", dump]) == 1
+    assert "bytes leave it and" in capsys.readouterr().out
 
 
 def test_a_proof_says_that_nothing_less_does(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -79,6 +79,14 @@ def test_watch_goes_on_while_a_cluster_does_not_answer(process: Any, tmp_path: P
     assert ended.returncode == 130
 
 
+def test_watch_refuses_rows_where_there_are_none(kreplica: Any) -> None:
+    ended = kreplica("describe", "--dump", "sample", "--watch", "0.5", "-o", "jsonl")
+    assert ended.code == 2
+    assert ended.err.startswith(
+        "error: without a filter there are no rows to print; --watch -o jsonl would print nothing"
+    )
+
+
 def test_watch_refuses_what_can_never_be_read(process: Any, tmp_path: Path) -> None:
     ended = process("describe", "--dump", str(tmp_path / "none"), "--watch", "0.5")
     _, err = ended.communicate(timeout=60)

@@ -141,7 +141,7 @@ def test_behind_a_tool_of_kafka_the_words_are_its_own(tree: Command) -> None:
 
 
 def test_behind_a_group_that_is_a_command_stand_its_subcommands_and_its_own_values(tree: Command) -> None:
-    assert offered(tree, "audit", "i") == ["ingest"]
+    assert offered(tree, "audit", "i") == ["ingest", "incidents", "incident"]
     assert offers_files(tree, "audit", "")
     assert "--counts" in offered(tree, "audit", "--")
     assert "--into" in offered(tree, "audit", "ingest", "--")

@@ -40,6 +40,7 @@ WORDS = {
     "rebalance leaders": ["rebalance", "leaders"],
     "rebalance leaders --execute": ["rebalance", "leaders", "--execute", "--yes"],
     "rebalance replicas": ["rebalance", "replicas", "--rack-aware"],
+    "rebalance replicas --dead-for": ["rebalance", "replicas", "--dead-for", "1h"],
     "rebalance verify": ["rebalance", "verify", "{moves}"],
     "disks": ["disks", "--exit-zero"],
     "imbalance": ["imbalance", "--exit-zero"],
@@ -389,7 +390,7 @@ def test_throttles_are_shown_and_deleted_with_their_permissions(
     file = properties_file(secured, tmp_path, Listener.TLS_SCRAM_SHA_512, user)
     throttle(secured)
     told, shown = (DESCRIBE_TOPIC_CONFIGS, DESCRIBE_CLUSTER_CONFIGS), 1
-    grant(secured, user, (*COMMAND_REQUESTS["rebalance throttles"].permissions, *told))
+    grant(secured, user, COMMAND_REQUESTS["rebalance throttles"].permissions)
 
     def throttles(*options: str) -> Callable[[], Ended]:
         return lambda: kreplica("rebalance", "throttles", *options, "--command-config", file)

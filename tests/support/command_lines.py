@@ -6,12 +6,14 @@ from pathlib import Path
 
 from kreplica.config.handle import ClusterHandle
 from kreplica.execution.rebalance.replicas import PlanFiles, rebalance_replicas
+from kreplica.monitoring.ingestion import ingest_dumps
 from kreplica.planner.reassignment.request import Reason, ReasonKind, Request
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "kafka-4.3.1"
 BROKER = GOLDEN / "clean" / "broker-1"
 COPIES = [GOLDEN / name for name in ("killed-all/broker-1", "killed-all/broker-2", "killed-one/broker-3")]
 PARTITION = BROKER / "data" / "payments-2"
+FLEET = Path(__file__).parents[2] / "kreplica/data/fleet"
 
 ANSWERED: dict[str, list[str]] = {
     "describe": ["--dump", "sample", "--all"],
@@ -24,11 +26,20 @@ ANSWERED: dict[str, list[str]] = {
     "disks": ["--dump", "sample"],
     "snapshot": ["--dump", "sample", "--out", "{folder}/dumps"],
     "audit ingest": ["sample", "--into", "{folder}/history"],
+    "audit resilience": ["{folder}/kept"],
+    "audit incidents": ["{folder}/kept"],
+    "audit incident": ["4d5eae508fbd", "{folder}/kept"],
+    "audit slo": ["{folder}/kept"],
+    "audit mute": ["under-replicated", "--until", "2099-01-01", "--cluster", "prod-*"],
+    "audit mutes": [],
+    "audit unmute": ["offline"],
+    "history": ["orders-2", "--in", "{folder}/kept"],
     "whatif list": [],
     "whatif show": ["hw-truncation-loss"],
     "whatif run": ["hw-truncation-loss", "--kafka-version", "0.10"],
     "whatif compare": ["hw-truncation-loss", "--kafka-version", "0.10,3.9"],
     "whatif fail": ["--dump", "sample", "--rack", "r1"],
+    "whatif prove": ["--model", "truncate-to-hw", "--replicas", "2", "--log", "1", "--invariant", "weak-isr"],
     "assign": ["invoices", "--partitions", "6", "--replication-factor", "3", "--dump", "sample-healthy"],
     "roll plan": ["--dump", "sample"],
     "rebalance leaders": ["--dump", "sample"],
@@ -71,6 +82,8 @@ LIVE = {
     "sandbox load": "tests/kafka/test_sandbox_command.py",
 }
 
+MUTED = '[[mutes]]\nrule = "offline"\nuntil = 2099-01-01T00:00:00Z\nmuted_at = 2026-03-01T12:00:00Z\n'
+
 
 def words(command: str, folder: Path) -> list[str]:
     """The command line of one command, in a folder that ``prepare`` filled."""
@@ -78,7 +91,9 @@ def words(command: str, folder: Path) -> list[str]:
 
 
 def prepare(folder: Path) -> None:
-    """Writes what the command lines read: a contexts file, a log directory with a damaged segment, a plan of moves."""
+    """Writes what the command lines read: contexts, mutes, a damaged log directory, a plan of moves, a history."""
+    (folder / "mutes.toml").write_text(MUTED, encoding="utf-8")
+    ingest_dumps(sorted(FLEET.glob("manifests/*i0iQ6TlnRRmrapXchcJ1Uw*.json"))[:2], folder / "kept")
     healthy = ClusterHandle("sample-healthy", dump="sample-healthy")
     drained = Request((Reason(ReasonKind.DRAIN, (1,)),), topics="two-copies")
     rebalance_replicas(healthy, drained, files=PlanFiles(folder / "moves.json"))

@@ -48,6 +48,7 @@ AREAS = {
     "sources": ("kreplica/sources/",),
     "store": ("kreplica/store/",),
     "history": ("kreplica/history/",),
+    "fleet": ("kreplica/fleet/",),
     "engine": ("kreplica/engine/", "kreplica/scenarios/", "kreplica/report/"),
     "formats": ("kreplica/formats/",),
     "health": ("kreplica/health/", "kreplica/monitoring/", "kreplica/advice/", "kreplica/planner/"),
@@ -262,7 +263,7 @@ def load(folder: Path, files: list[str]) -> None:
 def put_in(change: Change) -> None:
     """Gives the functions of a loaded module the code that they have after a change."""
     place = change.file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-    functions = [one for one in gc.get_objects() if isinstance(one, FunctionType) and one.__module__ == place]
+    functions = [one for one in gc.get_objects() if type(one) is FunctionType and one.__module__ == place]
     lines: dict[str, set[int]] = {}  # several functions may have one name: the lambdas of a class, a property's two
     for function in functions:
         lines.setdefault(function.__code__.co_qualname, set()).add(function.__code__.co_firstlineno)
@@ -405,8 +406,9 @@ def recorded() -> dict[str, dict[str, Any]]:
 
 
 def record(area: str, found: dict[str, Any]) -> None:
-    """Keeps what was measured of one area, those of the others as they are."""
-    text = json.dumps({**recorded(), area: found}, indent=1, ensure_ascii=False)
+    """Keeps what was measured of one area, those of the others as they are, in the order of the areas."""
+    every = {**recorded(), area: found}
+    text = json.dumps({name: every[name] for name in AREAS if name in every}, indent=1, ensure_ascii=False)
     MEASURED.write_text(text + "\n", encoding="utf-8")
 
 

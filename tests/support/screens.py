@@ -93,6 +93,21 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
         "roll next roll.json --dump sample-healthy",
         "roll plan --dump sample",
     ),
+    "history": (
+        "audit ingest sample --into fleet",
+        "history --in fleet single-copy-0 --cluster i0iQ6TlnRRmrapXchcJ1Uw",
+        "history --in fleet --broker 3 --cluster i0iQ6TlnRRmrapXchcJ1Uw",
+        "audit resilience fleet",
+        "audit resilience fleet --cluster kafka-4.3.1 --since 2026-11-21T07:07",
+        "audit slo fleet",
+        "audit slo fleet --by cause --objective 99",
+    ),
+    "audit-incidents": (
+        "audit ingest sample --into fleet",
+        "audit incidents fleet",
+        "audit incident 4d5eae508fbd fleet",
+        "audit incident 000000000000 fleet",
+    ),
     "snapshot": ("snapshot --dump sample --out snapshots",),
     "sandbox": ("sandbox status", "sandbox stop", "sandbox load", "sandbox tool topics --list"),
     "refused": (
@@ -110,6 +125,16 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
         "whatif compare hw-truncation-loss --kafka-version 0.10,0.11,4.1",
     ),
     "whatif-fail": ("whatif fail --dump sample-healthy --broker 2", "whatif fail --dump sample --rack r1"),
+    "whatif-prove": (
+        "whatif prove --replicas 2",
+        "whatif prove --model truncate-to-hw",
+        "whatif prove --model kip-320-first-try --invariant epoch-prefix --invariant strong-isr --memory 4MB",
+        "whatif prove --replicas 2 --memory 400kB",
+        "whatif prove --model async-isr-m1",
+        "whatif prove --model kraft --in-sync 2 --fences 1",
+        "whatif prove --model kip-966 --replicas 2 --min-isr 1 --fences 1 --losses 0",
+        "whatif prove --model settings-4.1 --set acks=1",
+    ),
     "decode-offsets": (f"decode offsets {OFFSETS}", f"decode offsets {OFFSETS} --groups"),
     "decode-segment": (f"decode segment {BROKER}/data/orders-1",),
     "decode-transactions": (
@@ -165,6 +190,7 @@ def _answer(line: str) -> str:
 @contextmanager
 def _terminal_of(width: int) -> Iterator[None]:
     """A folder of its own with the golden files in it, for what the command lines of one name write."""
+    from kreplica.history.lives import Lives
     from kreplica.model.snapshot import ClusterSnapshot
 
     here = Path.cwd()
@@ -173,11 +199,11 @@ def _terminal_of(width: int) -> Iterator[None]:
         contexts.touch()
         (Path(folder) / "tests").symlink_to(ROOT / "tests")
         variables = {"COLUMNS": str(width), "LINES": "40", "TERM": "xterm", "NO_COLOR": "1"}
-        aged = mock.patch.object(ClusterSnapshot, "age_seconds", return_value=AGE)
+        aged, lived = (mock.patch.object(kind, "age_seconds", return_value=AGE) for kind in (ClusterSnapshot, Lives))
         clock = mock.patch("commands.decode.transactions.command.time.time", return_value=NOW)
         homes = {"KREPLICA_CONFIG": "none.toml", "XDG_STATE_HOME": folder}
         progress = mock.patch("commands.shared.printing.progress.Progress.say")
-        with mock.patch.dict(os.environ, {**variables, **homes}), aged, clock, progress:
+        with mock.patch.dict(os.environ, {**variables, **homes}), aged, lived, clock, progress:
             os.chdir(folder)
             try:
                 yield

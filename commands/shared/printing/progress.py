@@ -44,6 +44,24 @@ class Progress:
             sys.stderr.flush()
 
 
+class Estimate:
+    """Tells how much of something is done, and from the second moment on how long the rest will take.
+
+    Args:
+        progress: The line.
+        words: What is done: ``snapshots folded``.
+    """
+
+    def __init__(self, progress: Progress, words: str) -> None:
+        self._progress, self._words, self._began = progress, words, time.monotonic()
+
+    def done(self, count: int, every: int) -> None:
+        """Says so many of so many."""
+        seconds = time.monotonic() - self._began
+        left = f", about {seconds * (every - count) / count:.0f} s left" if 0 < count < every and seconds > 1 else ""
+        self._progress.say(f"{count} of {every} {self._words}{left}")
+
+
 PATIENCE_SECONDS = 1.0
 """Seconds that an answer may take before the shown page is called stale; also between two updates of that note."""
 FIRST_SECONDS = 0.2

@@ -201,13 +201,16 @@ def print_gathered(
     names = list(shown) or [field.name for field in fields_of(row) if field.meaning.screen]
     at, added = names.index("partition"), [names.index(name) for name in sums if name in names]
     picked = [names_of(row).index(name) for name in names]
+    if not console.is_terminal or len(rows) <= MOST_LISTED:
+        print_rows(console, row, rows, shown=names, cells=cells)
+        return
     groups: dict[str, list[list[Any]]] = {}
     for values in map(values_of(row), rows):
         line = [values[position] for position in picked]
         groups.setdefault(repr([value for place, value in enumerate(line) if place not in (at, *added)]), []).append(
             line
         )
-    if not console.is_terminal or len(rows) <= MOST_LISTED or len(groups) == len(rows):
+    if len(groups) == len(rows):
         print_rows(console, row, rows, shown=names, cells=cells)
         return
     columns = table_columns(row, names)

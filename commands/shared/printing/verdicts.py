@@ -29,13 +29,25 @@ _FINE = (
         "HEALTHY",
         "HOLDS",
         "INFO",
+        "MET",
         "NEXT",
     ),
-    *("NO HARM", "OK", "OPEN", "PLANNED", "REACHED", "SAFE", "SAME", "SKEWED", "STRAYS"),
+    *("MUTED", "NO HARM", "NOTHING NEW", "OK", "OPEN", "PLANNED", "REACHED", "SAFE", "SAME", "SKEWED", "STRAYS"),
 )
 _FINDINGS = (
     *("AT RISK", "CRITICAL", "DAMAGED", "DIFFERENT", "DIVERGED", "FAILS", "FILLING", "HANGING", "HARM", "IMBALANCED"),
-    *("LIMIT", "NEARLY FULL", "NOT YET", "OFFLINE", "OUT OF RANGE", "OVERDUE", "PARTIAL", "UNCLEAN", "UNHEALTHY"),
+    *(
+        "LIMIT",
+        "MISSED",
+        "NEARLY FULL",
+        "NOT YET",
+        "OFFLINE",
+        "OUT OF RANGE",
+        "OVERDUE",
+        "PARTIAL",
+        "UNCLEAN",
+        "UNHEALTHY",
+    ),
     *("UNSAFE", "WAIT", "WARNING", "WRONG"),
 )
 
