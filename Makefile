@@ -17,7 +17,7 @@ BASE_PYTHON ?= $(shell for python in python3.11 python3 python3.12 python3.13 py
   $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check changed tests-of search mutants lint format bench docs completions constraints clean
+.PHONY: help demo test check changed tests-of search mutants lint format bench docs golden completions losses constraints clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -80,8 +80,14 @@ format: $(READY) ## put the code into the project's style
 docs: $(READY) ## write docs/reference from the code
 	$(BIN)/python docs/generator/generate.py docs/reference
 
+golden: $(READY) ## ask Kafka's own classes anew, by Java 17 and Maven: make golden FILE=leader-epochs.txt
+	$(BIN)/python tests/support/kafka_classes.py $(FILE)
+
 completions: $(READY) ## write completions/ from the program
 	$(BIN)/python docs/generator/generate.py completions
+
+losses: $(READY) ## write the table of docs/losses.md: settings that lose records, by faults
+	$(BIN)/python docs/generator/loss_table.py docs/losses.md
 
 constraints: $(READY) ## renew constraints.txt: the newest versions that pyproject.toml allows
 	printf 'hatchling\n' | $(BIN)/uv pip compile --quiet --universal --upgrade --all-extras --no-annotate \
@@ -89,7 +95,7 @@ constraints: $(READY) ## renew constraints.txt: the newest versions that pyproje
 	@echo 'constraints.txt is renewed; make test installs and tries it'
 
 bench: $(READY) ## measure what the README says about speed
-	for file in $(filter-out %/compiled.py %/sensitivity.py %/switched_off.py,$(wildcard benchmarks/*.py)); do \
+	for file in $(filter-out %/compiled.py %/explorer.py %/sensitivity.py %/switched_off.py,$(wildcard benchmarks/*.py)); do \
 	  $(BIN)/python "$$file" || exit; done
 
 clean: ## remove what these targets made

@@ -17,6 +17,7 @@ from commands.decode.offsets.rows import OffsetRow
 from commands.describe.rows import GROUP_ROWS
 from kreplica.advice.model import Recommendation
 from kreplica.config.listing import ContextRow, FileRow, SettingRow
+from kreplica.engine.explorer.proof import ProofStep
 from kreplica.execution.moves.leftover_throttles import ThrottleRow
 from kreplica.execution.moves.rate_request import RateRow
 from kreplica.execution.moves.rows import MoveRow
@@ -26,6 +27,10 @@ from kreplica.execution.rebalance.verify import PlanFault
 from kreplica.execution.rehearsal.rows import RehearsedMove
 from kreplica.execution.roll.next_wave import WaveNode
 from kreplica.execution.roll.planning import PlannedNode
+from kreplica.fleet.incidents.rows import BehindRow, IncidentRow
+from kreplica.fleet.muting import MuteRow
+from kreplica.fleet.resilience import Exposure
+from kreplica.fleet.slo import Downtime
 from kreplica.formats.log_directory.reading import ReplicaCheckpoints
 from kreplica.formats.logs.copies import ComparedCopy
 from kreplica.formats.logs.index_rows import IndexEntry
@@ -38,6 +43,7 @@ from kreplica.health.imbalance import BrokerBalance
 from kreplica.health.impact.whatif import FailedPartition
 from kreplica.health.listing import row_meanings
 from kreplica.history.ingest import IngestedCluster
+from kreplica.history.life_rows import BrokerStretch, ClusterPeriod, CommittedOffset, PartitionStretch, TopicStretch
 from kreplica.model.comparison import Difference
 from kreplica.model.rows import fields_of, names_of
 from kreplica.monitoring.context_check import CheckRow
@@ -111,7 +117,25 @@ _AUDIT_REMARKS = (
     "With `--counts` the rows, under `counts`, are the counts of each cluster and time: "
     + ", ".join(f"`{name}`" for name in names_of(SnapshotCountsRow))
     + ".",
+    (
+        "Where a mute covers findings, `summary` has how many are `muted`, and under `mutes` each mute and cluster:"
+        " rule, cluster, topic (its pattern), until, muted_at, findings, whether it is `broken`, and `before` and"
+        " `after` it was made the most findings `at_once` and their worst `severity`. With `--baseline` it has"
+        " `in_baseline`."
+    ),
 )
+_HISTORY_REMARKS = tuple(
+    f"{words} the rows are under `{name}`: "
+    + "; ".join(f"`{one.name}`, {one.meaning.text}" for one in fields_of(row))
+    + "."
+    for words, name, row in (
+        ("Of a topic", "topic_stretches", TopicStretch),
+        ("Of a broker", "broker_stretches", BrokerStretch),
+        ("Of the clusters", "periods", ClusterPeriod),
+        ("Of a consumer group", "committed_offsets", CommittedOffset),
+    )
+)
+_INCIDENT_REMARK = "The incident itself is beside the rows, under `incident`, with the fields of `audit incidents`."
 _RECOMMEND_REMARK = "`summary.unjudged` lists the rules that lacked a fact, for how many subjects, and which fact."
 _DISKS_REMARK = (
     "`summary` has the totals, in which directories that may share a volume count once, and three lists: `largest`, the"
@@ -163,6 +187,20 @@ _INGEST_REMARK = (
 )
 
 
+_RESILIENCE_REMARK = (
+    "`clusters` has of each the `snapshots`, the time that is known (`known_seconds`) and that of pauses"
+    " (`paused_seconds`). `summary` has the number of `losses`, how many would have done harm at any time (`harmful`)"
+    " and do now (`harmful_now`), the sums of both times, and the months that are `left_out`."
+)
+
+
+_SLO_REMARK = (
+    "`clusters` has of each the `snapshots`, the time that is known (`known_seconds`) and that of pauses"
+    " (`paused_seconds`). `summary` has the `objective`, how many rows `missed` and `met` it and how many are `unsure`,"
+    " the sums of both times, and the months that are `left_out`."
+)
+
+
 def _servers(command: str) -> AnswerFields:
     same_as = "" if command == "start" else "kreplica sandbox start"
     return replace(_rows(f"sandbox-{command}", "servers", ServerRow), same_as=same_as)
@@ -178,7 +216,13 @@ ANSWERS: Mapping[str, AnswerFields] = {
     "kreplica check": _rows("check", "findings", Finding),
     "kreplica compare": _rows("compare", "differences", Difference),
     "kreplica audit": _rows("audit", "findings", SpanFinding, *_AUDIT_REMARKS),
+    "kreplica history": _rows("history", "stretches", PartitionStretch, *_HISTORY_REMARKS),
+    "kreplica audit incidents": _rows("audit-incidents", "incidents", IncidentRow),
+    "kreplica audit incident": _rows("audit-incident", "findings", BehindRow, _INCIDENT_REMARK),
     "kreplica audit ingest": _rows("audit-ingest", "ingested", IngestedCluster, _INGEST_REMARK),
+    "kreplica audit resilience": _rows("audit-resilience", "losses", Exposure, _RESILIENCE_REMARK),
+    **{f"kreplica audit {name}": _rows(f"audit-{name}", "mutes", MuteRow) for name in ("mute", "unmute", "mutes")},
+    "kreplica audit slo": _rows("audit-slo", "downtimes", Downtime, _SLO_REMARK),
     "kreplica recommend": _rows("recommend", "recommendations", Recommendation, _RECOMMEND_REMARK),
     "kreplica disks": _rows("disks", "log_dirs", LogDirRow, _DISKS_REMARK),
     "kreplica rebalance leaders": _rows("rebalance-leaders", "elections", ElectionRow),
@@ -220,6 +264,7 @@ ANSWERS: Mapping[str, AnswerFields] = {
     "kreplica whatif show": _rows("whatif-show", "cases", ScenarioCase, *whatif_fields.SHOW_REMARKS),
     "kreplica whatif run": _rows("whatif-run", "timeline", TimelineStep, *whatif_fields.RUN_REMARKS),
     "kreplica whatif compare": _rows("whatif-compare", "runs", ComparedRun),
+    "kreplica whatif prove": _rows("whatif-prove", "steps", ProofStep, *whatif_fields.PROVE_REMARKS),
     "kreplica config init": _rows("config-init", "files", FileRow),
     "kreplica config check": _rows("config-check", "checks", CheckRow),
     "kreplica config list": _rows("config-list", "contexts", ContextRow),

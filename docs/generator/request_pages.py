@@ -16,7 +16,8 @@ def pages() -> dict[str, str]:
 
 def _requests() -> str:
     rows = [
-        [code(name), _facets(command), command.times, _changes(command)] for name, command in COMMAND_REQUESTS.items()
+        [code(name), _facets(command), _reads(command), _said(command.changes)]
+        for name, command in COMMAND_REQUESTS.items()
     ]
     return page(
         "Requests",
@@ -48,8 +49,12 @@ def _words(name: str) -> str:
     return name.lower().replace("_", " ").replace("dirs", "directories").replace("configs", "settings")
 
 
-def _changes(command: CommandRequests) -> str:
-    return ", ".join(f"{code(one.name)} to {one.to}, {one.times}" for one in command.changes)
+def _reads(command: CommandRequests) -> str:
+    return f"{command.times}, and {_said(command.beside)}" if command.beside else command.times
+
+
+def _said(requests: tuple[Request, ...]) -> str:
+    return ", ".join(f"{code(one.name)} to {one.to}, {one.times}" for one in requests)
 
 
 def _permissions() -> str:

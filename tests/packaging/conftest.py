@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -52,9 +51,7 @@ def installed(
     elsewhere.mkdir()
 
     def run(program: str, *arguments: str, cwd: Path = elsewhere) -> subprocess.CompletedProcess[str]:
-        # A Spark session of this process sets it for the Pythons that it starts.
-        around = {name: value for name, value in os.environ.items() if name != "PYTHONSAFEPATH"}
         line = [python.with_name(program), *arguments]
-        return subprocess.run(line, capture_output=True, text=True, timeout=60, cwd=cwd, env=around, check=False)
+        return subprocess.run(line, capture_output=True, text=True, timeout=60, cwd=cwd, check=False)
 
     return run
