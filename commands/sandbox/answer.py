@@ -165,6 +165,22 @@ def pairs(texts: Sequence[str], option: str) -> dict[str, str]:
     return found
 
 
+def broker_settings(texts: Sequence[str]) -> tuple[dict[str, str], dict[int, dict[str, str]]]:
+    """Reads ``KEY=VALUE`` as a setting of every broker and ``2:KEY=VALUE`` as one of broker 2.
+
+    Raises:
+        UsageError: One has no equals sign or no key.
+    """
+    of_all, by_broker = dict[str, str](), dict[int, dict[str, str]]()
+    for key, value in pairs(texts, "--set").items():
+        broker, colon, own = key.partition(":")
+        if colon and broker.isascii() and broker.isdecimal():
+            by_broker.setdefault(int(broker), {})[own.strip()] = value
+        else:
+            of_all[key] = value
+    return of_all, by_broker
+
+
 def assignment(text: str) -> list[list[int]]:
     """Reads ``1:2,2:3`` as the replicas of partition 0 and of partition 1.
 

@@ -37,6 +37,7 @@ def register(app: typer.Typer, *, below: str | None = None) -> None:
         epilog=examples(
             "kreplica sandbox start",
             "kreplica sandbox start --mode zookeeper --brokers 4 --racks 2 --name old",
+            "kreplica sandbox start --kafka-version 2.8.2 --set 2:replica.lag.time.max.ms=4000",
         ),
     )(start)
     group.command(
@@ -118,8 +119,22 @@ def register(app: typer.Typer, *, below: str | None = None) -> None:
 def start(
     name: NameOption = "default",
     mode: Annotated[
-        str, typer.Option("--mode", metavar="MODE", help="kraft (Kafka 4.3.1) or zookeeper (Kafka 3.9.2).")
-    ] = "kraft",
+        str,
+        typer.Option(
+            "--mode",
+            metavar="MODE",
+            help="kraft (Kafka 4.3.1) or zookeeper (3.9.2); that of --kafka-version if not given.",
+        ),
+    ] = "",
+    kafka_version: Annotated[
+        str,
+        typer.Option(
+            "--kafka-version",
+            metavar="VERSION",
+            help="Release of Kafka: 0.10.2.2, 0.11.0.3, 1.1.1, 2.0.0, 2.0.1, 2.1.1, 2.7.0, 2.8.0, 2.8.1, 2.8.2, 3.3.2,"
+            " 3.9.2 or 4.3.1.",
+        ),
+    ] = "",
     brokers: Annotated[
         int, typer.Option("--brokers", metavar="N", help="Number of brokers; their ids are 1 to N.")
     ] = 3,
@@ -152,7 +167,12 @@ def start(
         str, typer.Option("--ibp", metavar="VERSION", help="inter.broker.protocol.version (with --mode zookeeper).")
     ] = "",
     setting: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any broker setting; repeat it.")
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="[ID:]KEY=VALUE",
+            help="Any broker setting, of one broker with its id before it (2:KEY=VALUE); repeat it.",
+        ),
     ] = None,
     heap: Annotated[int, typer.Option("--heap", metavar="MIB", help="Heap of each server in MiB.")] = 256,
     output: OutputOption = None,
@@ -162,14 +182,16 @@ def start(
     If it does not come up, the broker's own reason is printed and nothing is left behind. The first start fetches
     the jars of Kafka (about 45 MB) into the cache, each checked against its SHA-256.
     """
-    from commands.sandbox.answer import choice, pairs
+    from commands.sandbox.answer import broker_settings, choice, pairs
     from commands.sandbox.answer import racks as rack_names
-    from kreplica.sandbox import Listener, Mode, SandboxSettings
+    from kreplica.sandbox import Listener, Mode, SandboxSettings, mode_of
     from kreplica.sandbox import start as start_sandbox
 
+    settings_of_all, settings_by_broker = broker_settings(setting or [])
     settings = SandboxSettings(
         name=name,
-        mode=choice(Mode, mode, "--mode"),
+        mode=choice(Mode, mode, "--mode") if mode else mode_of(kafka_version),
+        release=kafka_version,
         brokers=brokers,
         controllers=controllers,
         racks=rack_names(racks),
@@ -178,7 +200,8 @@ def start(
         users={"admin": "admin-secret", "alice": "alice-secret"} | pairs(user or [], "--user"),
         authorizer=authorizer,
         ibp=ibp,
-        broker_settings=pairs(setting or [], "--set"),
+        broker_settings=settings_of_all,
+        settings_by_broker=settings_by_broker,
         heap_mib=heap,
     )
     with _progress() as say:

@@ -15,14 +15,18 @@ from pathlib import Path
 from kreplica.sandbox import nodes
 from kreplica.sandbox.cluster import Sandbox, ServerStatus
 from kreplica.sandbox.launch import Progress, launch, remove_sandbox
+from kreplica.sandbox.links import Links
 from kreplica.sandbox.load.load import LoadResult, LoadSettings, run_load
 from kreplica.sandbox.nodes import Role
 from kreplica.sandbox.processes import ProcessState
-from kreplica.sandbox.settings import Listener, Mode, SandboxSettings
+from kreplica.sandbox.releases import RELEASES, Mode, mode_of
+from kreplica.sandbox.settings import Listener, SandboxSettings
 from kreplica.sandbox.tools import ToolResult
 from kreplica.system.folders import sandbox_home
 
 __all__ = [
+    "RELEASES",
+    "Links",
     "Listener",
     "LoadResult",
     "LoadSettings",
@@ -33,6 +37,7 @@ __all__ = [
     "SandboxSettings",
     "ServerStatus",
     "ToolResult",
+    "mode_of",
     "remove",
     "run_load",
     "sandbox_names",

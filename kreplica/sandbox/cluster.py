@@ -18,13 +18,15 @@ from typing import TYPE_CHECKING
 
 from kreplica.errors import SandboxError, UsageError
 from kreplica.sandbox import admin
+from kreplica.sandbox.jars import class_path_of
 from kreplica.sandbox.launch import remove_sandbox, start_and_record
 from kreplica.sandbox.nodes import LOCK_FILE, ZOOKEEPER_ID, Node, Role, SandboxState, controller_ids, load_state
 from kreplica.sandbox.processes import ProcessState, exclusive, send, state_of, wait_for_end
 from kreplica.sandbox.properties import client_properties, render
+from kreplica.sandbox.releases import Mode, release_named
 from kreplica.sandbox.server_logs import LOG_FILE, reason_of_failure, write_tool_logging
-from kreplica.sandbox.settings import Listener, Mode, SandboxSettings
-from kreplica.sandbox.tools import CLUSTER_TOOLS, ToolResult, main_class, run_tool, short_name
+from kreplica.sandbox.settings import Listener, SandboxSettings
+from kreplica.sandbox.tools import CLUSTER_TOOLS, ZOOKEEPER_TOOLS, ToolResult, main_class, run_tool, short_name
 from kreplica.system.folders import sandbox_home
 
 if TYPE_CHECKING:
@@ -479,11 +481,14 @@ class Sandbox:
             arguments: Its arguments.
             timeout: Seconds.
         """
-        program = [main_class(tool, self.kafka_version)]
-        if short_name(tool) in CLUSTER_TOOLS:
+        class_path = self.folder / "class-path.args"
+        release = release_named(self.kafka_version)
+        program = [main_class(tool, class_path_of(release.name))]
+        if not release.tools_ask_brokers and short_name(tool) in ZOOKEEPER_TOOLS:
+            program += ["--zookeeper", self.zookeeper_connect]
+        elif short_name(tool) in CLUSTER_TOOLS:
             program += ["--bootstrap-server", self.live_bootstrap_servers()]
         logging = write_tool_logging(self.kafka_version, self.folder)
-        class_path = self.folder / "class-path.args"
         return run_tool(Path(self._state.java), class_path, logging, [*program, *arguments], timeout)
 
     def tool(self, tool: str, *arguments: str, timeout: float = 60.0) -> str:

@@ -65,7 +65,7 @@ def locked_jars(kafka_version: str) -> tuple[Jar, ...]:
     Raises:
         SandboxError: There is no lock list for that version.
     """
-    resource = files("kreplica.sandbox") / f"jars-{kafka_version}.txt"
+    resource = files("kreplica.sandbox") / "lock_lists" / f"{kafka_version}.txt"
     if not resource.is_file():
         raise SandboxError(f"the sandbox has no Kafka {kafka_version}")
     lines = resource.read_text(encoding="utf-8").splitlines()
@@ -97,7 +97,12 @@ def class_path(kafka_version: str, fetch: Fetch | None = None) -> tuple[Path, ..
     if not _all_intact(jars, repository()):
         with exclusive(cache_folder() / "jars.lock", LOCK_SECONDS, "the cache of jars"):
             _fetch_missing(jars, fetch or _default_fetch())
-    return tuple(repository() / jar.path for jar in jars)
+    return class_path_of(kafka_version)
+
+
+def class_path_of(kafka_version: str) -> tuple[Path, ...]:
+    """Return the files that hold the jars of one Kafka version once they were fetched."""
+    return tuple(repository() / jar.path for jar in locked_jars(kafka_version))
 
 
 def _default_fetch() -> Fetch:

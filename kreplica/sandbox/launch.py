@@ -45,8 +45,9 @@ from kreplica.sandbox.processes import (
     write_class_path,
 )
 from kreplica.sandbox.properties import render, server_properties, zookeeper_properties
+from kreplica.sandbox.releases import Mode, release_named
 from kreplica.sandbox.server_logs import CONSOLE_FILE, reason_of_failure, write_server_logging, write_tool_logging
-from kreplica.sandbox.settings import Listener, Mode, SandboxSettings
+from kreplica.sandbox.settings import Listener, SandboxSettings
 from kreplica.sandbox.tools import run_tool
 from kreplica.system.folders import CACHE_VARIABLE, SANDBOX_HOME_VARIABLE, sandbox_home
 from kreplica.system.java import find_java
@@ -185,7 +186,9 @@ def _format(folder: Path, state: SandboxState) -> None:
 def _format_node(folder: Path, state: SandboxState, node: Node, cluster_id: str) -> None:
     config = folder / node.folder_name / "server.properties"
     program = ["kafka.tools.StorageTool", "format", "--cluster-id", cluster_id, "--config", str(config)]
-    if Role.CONTROLLER in node.roles:
+    if not release_named(state.settings.kafka_version).has_dynamic_quorum:
+        pass  # the voters stand in its settings
+    elif Role.CONTROLLER in node.roles:
         program += ["--initial-controllers", _initial_controllers(state)]
     else:
         program += ["--no-initial-controllers"]

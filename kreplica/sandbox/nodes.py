@@ -13,7 +13,8 @@ import msgspec
 
 from kreplica.errors import SandboxError
 from kreplica.sandbox.processes import LOOPBACK, ProcessIdentity
-from kreplica.sandbox.settings import Listener, Mode, SandboxSettings
+from kreplica.sandbox.releases import Mode
+from kreplica.sandbox.settings import Listener, SandboxSettings
 from kreplica.system.durable_files import write_whole
 from kreplica.system.untrusted_files import MalformedError, decode_json, read_whole
 

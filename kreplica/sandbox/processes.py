@@ -157,7 +157,8 @@ def _ps(pid: int, field: str) -> str:
 
 # A practice cluster starts often and lives short: the quick compiler, the small collector, no shared counters.
 _LEAN = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Djava.awt.headless=true"]
-_SERVER = ["-XX:+ExitOnOutOfMemoryError"]
+# ZooKeeper 3.4 asks for log4j's JMX beans, which reload4j has not.
+_SERVER = ["-XX:+ExitOnOutOfMemoryError", "-Dzookeeper.jmx.log4j.disable=true"]
 
 
 def write_class_path(folder: Path, jars: tuple[Path, ...]) -> Path:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from kreplica.model.settings import MIN_ISR
-from kreplica.sandbox.nodes import Node, Role, security_protocols
+from kreplica.sandbox.nodes import ZOOKEEPER_ID, Node, Role, security_protocols
 from kreplica.sandbox.processes import LOOPBACK
-from kreplica.sandbox.settings import Listener, Mode, SandboxSettings
+from kreplica.sandbox.releases import Mode, Release, release_named
+from kreplica.sandbox.settings import Listener, SandboxSettings
 
 JAAS = "org.apache.kafka.common.security"
 
@@ -64,7 +65,7 @@ def server_properties(settings: SandboxSettings, nodes: dict[int, Node], node_id
     """Return the settings of one broker or controller.
 
     Args:
-        settings: What the sandbox is asked to be; its ``broker_settings`` win.
+        settings: What the sandbox is asked to be; its ``broker_settings`` win, and ``settings_by_broker`` over them.
         nodes: Every server by id.
         node_id: The one meant.
         folder: That server's own folder.
@@ -72,14 +73,17 @@ def server_properties(settings: SandboxSettings, nodes: dict[int, Node], node_id
     node = nodes[node_id]
     properties = _SMALL | _STEADY | _replication(settings) | _log_directories(settings, folder)
     properties |= _listeners(settings, node)
-    properties |= _kraft(nodes, node) if settings.mode is Mode.KRAFT else _zookeeper(settings, nodes, node)
+    if settings.mode is Mode.KRAFT:
+        properties |= _kraft(release_named(settings.kafka_version), nodes, node)
+    else:
+        properties |= _zookeeper(settings, nodes, node)
     if settings.rack_of(node_id) and Role.BROKER in node.roles:
         properties["broker.rack"] = settings.rack_of(node_id)
     for listener in settings.listeners if Role.BROKER in node.roles else ():
         properties |= _security(settings, listener, folder)
     if settings.authorizer:
         properties |= _authorizer(settings)
-    return properties | settings.broker_settings
+    return properties | settings.broker_settings | settings.settings_by_broker.get(node_id, {})
 
 
 def log_directories(settings: SandboxSettings, folder: Path) -> list[Path]:
@@ -109,25 +113,38 @@ def _listeners(settings: SandboxSettings, node: Node) -> dict[str, str]:
         "listener.security.protocol.map": ",".join(f"{name}:{protocol}" for name, protocol in protocols.items()),
     }
     if Role.BROKER in node.roles:
-        advertised = [text for text in listeners if not text.startswith("CONTROLLER:")]
-        properties["advertised.listeners"] = ",".join(advertised)
+        plaintext = Listener.PLAINTEXT.kafka_name
+        advertised = {name: node.address(name) for name in node.ports if name != "CONTROLLER"}
+        advertised[plaintext] = _proxied(settings, node, plaintext)
+        properties["advertised.listeners"] = ",".join(f"{name}://{address}" for name, address in advertised.items())
     return properties
 
 
-def _kraft(nodes: dict[int, Node], node: Node) -> dict[str, str]:
+def _proxied(settings: SandboxSettings, node: Node, listener: str) -> str:
+    proxy = settings.advertised_ports.get(node.id)
+    return f"{LOOPBACK}:{proxy}" if proxy else node.address(listener)
+
+
+def _kraft(release: Release, nodes: dict[int, Node], node: Node) -> dict[str, str]:
     controllers = [other for other in nodes.values() if Role.CONTROLLER in other.roles]
     return _SMALL_KRAFT | {
         "node.id": str(node.id),
         "process.roles": ",".join(node.roles),
         "controller.listener.names": "CONTROLLER",
-        "controller.quorum.bootstrap.servers": ",".join(other.address("CONTROLLER") for other in controllers),
+        **_quorum(release, controllers),
     }
+
+
+def _quorum(release: Release, controllers: list[Node]) -> dict[str, str]:
+    if release.has_dynamic_quorum:
+        return {"controller.quorum.bootstrap.servers": ",".join(one.address("CONTROLLER") for one in controllers)}
+    return {"controller.quorum.voters": ",".join(f"{one.id}@{one.address('CONTROLLER')}" for one in controllers)}
 
 
 def _zookeeper(settings: SandboxSettings, nodes: dict[int, Node], node: Node) -> dict[str, str]:
     properties = {
         "broker.id": str(node.id),
-        "zookeeper.connect": nodes[0].address("ZOOKEEPER"),
+        "zookeeper.connect": _proxied(settings, nodes[ZOOKEEPER_ID], "ZOOKEEPER"),
         "zookeeper.session.timeout.ms": "6000",
         "zookeeper.connection.timeout.ms": "30000",
     }

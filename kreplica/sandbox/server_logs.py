@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from kreplica.sandbox.releases import release_named
+
 LOG_FILE = "server.log"
 CONSOLE_FILE = "console.log"
 LOG_MIB = 16
 TAIL_BYTES = 131072
 
 _PATTERN = "[%d] %p %m (%c)%n"
-# Kafka 4 logs through Log4j 2, Kafka 3 through reload4j. At most two files of LOG_MIB each.
+# Kafka 4 logs through Log4j 2, older ones through reload4j. At most two files of LOG_MIB each.
 _LOG4J2 = f"""status = error
 appender.file.type = RollingFile
 appender.file.name = file
@@ -57,20 +59,20 @@ _EXCEPTION = re.compile(r"^(?:Caused by: |Exception in thread \S+ )?((?:[\w$]+\.
 
 def write_server_logging(kafka_version: str, folder: Path) -> str:
     """Write the logging configuration of a server; return the JVM option that names it."""
-    text = _LOG4J2 if kafka_version >= "4" else _RELOAD4J
+    text = _LOG4J2 if release_named(kafka_version).logs_by_log4j2 else _RELOAD4J
     return _write(kafka_version, folder, "logging.properties", text.replace("{folder}", str(folder)))
 
 
 def write_tool_logging(kafka_version: str, folder: Path) -> str:
     """Write the logging configuration of Kafka's tools: warnings to standard error. Return the JVM option."""
-    text = _TOOL_LOG4J2 if kafka_version >= "4" else _TOOL_RELOAD4J
+    text = _TOOL_LOG4J2 if release_named(kafka_version).logs_by_log4j2 else _TOOL_RELOAD4J
     return _write(kafka_version, folder, "tool-logging.properties", text)
 
 
 def _write(kafka_version: str, folder: Path, name: str, text: str) -> str:
     path = folder / name
     path.write_text(text, encoding="utf-8")
-    option = "log4j2.configurationFile" if kafka_version >= "4" else "log4j.configuration"
+    option = "log4j2.configurationFile" if release_named(kafka_version).logs_by_log4j2 else "log4j.configuration"
     return f"-D{option}={path.as_uri()}"
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from kreplica.errors import UsageError
+from kreplica.sandbox.releases import NEWEST, Mode, release_named
 
-KAFKA_VERSIONS = {"kraft": "4.3.1", "zookeeper": "3.9.2"}
 MAX_BROKERS = 20
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 _WORD = re.compile(r"[A-Za-z0-9._-]+")
@@ -29,13 +29,6 @@ RESERVED_SETTINGS = frozenset(
         "zookeeper.connect",
     }
 )
-
-
-class Mode(StrEnum):
-    """Metadata mode of the cluster."""
-
-    KRAFT = "kraft"
-    ZOOKEEPER = "zookeeper"
 
 
 class Listener(StrEnum):
@@ -80,7 +73,8 @@ class SandboxSettings:
 
     Attributes:
         name: Tells several sandboxes apart.
-        mode: KRaft (Kafka 4.3.1) or ZooKeeper (3.9.2).
+        mode: KRaft or ZooKeeper.
+        release: The Kafka that runs, one of ``RELEASES``; empty for 4.3.1 in KRaft mode and 3.9.2 in ZooKeeper mode.
         brokers: Number of brokers, ids 1 to N.
         controllers: KRaft nodes that are controllers only, with ids after the brokers'; 0 makes the first brokers
             controllers too (three of three or more, otherwise one).
@@ -92,11 +86,15 @@ class SandboxSettings:
         authorizer: Whether access control lists hold. Users of the plaintext listener stay super users.
         ibp: inter.broker.protocol.version (ZooKeeper mode); empty for the broker's own.
         broker_settings: Broker settings that win over the sandbox's own.
+        settings_by_broker: Broker settings of single brokers by id; they win over these.
+        advertised_ports: Ports of the loopback interface at which others find brokers, by broker id, and brokers find
+            ZooKeeper, by 0: those of proxies (``links``). What is not among them is found where it listens.
         heap_mib: Heap of each server in MiB.
     """
 
     name: str = "default"
     mode: Mode = Mode.KRAFT
+    release: str = ""
     brokers: int = 3
     controllers: int = 0
     racks: tuple[str, ...] = ()
@@ -107,12 +105,14 @@ class SandboxSettings:
     authorizer: bool = False
     ibp: str = ""
     broker_settings: dict[str, str] = field(default_factory=dict)
+    settings_by_broker: dict[int, dict[str, str]] = field(default_factory=dict)
+    advertised_ports: dict[int, int] = field(default_factory=dict)
     heap_mib: int = 256
 
     @property
     def kafka_version(self) -> str:
         """The Kafka that runs."""
-        return KAFKA_VERSIONS[self.mode]
+        return self.release or NEWEST[self.mode]
 
     @property
     def all_listeners(self) -> tuple[Listener, ...]:
@@ -138,15 +138,34 @@ class SandboxSettings:
         for rack in self.racks:
             _require(_WORD.fullmatch(rack), f"{rack!r} is no name of a rack", "letters, digits, . _ -")
         self._validate_mode()
+        self._validate_release()
         self._validate_users()
-        taken = sorted(RESERVED_SETTINGS & self.broker_settings.keys())
-        _require(not taken, f"{', '.join(taken)} cannot be set", "the sandbox chooses ids, ports and folders itself")
+        self._validate_broker_settings()
 
     def _validate_mode(self) -> None:
         zookeeper = self.mode is Mode.ZOOKEEPER
-        _require(zookeeper or not self.ibp, "--ibp needs --mode zookeeper", "Kafka 4 has metadata versions instead")
+        _require(zookeeper or not self.ibp, "--ibp needs --mode zookeeper", "KRaft has metadata versions instead")
         _require(not (zookeeper and self.controllers), "--controllers needs --mode kraft")
         _require(not self.ibp or re.fullmatch(r"\d+\.\d+(\.\d+)?(-IV\d+)?", self.ibp), f"{self.ibp!r} is no version")
+
+    def _validate_release(self) -> None:
+        release = release_named(self.kafka_version)
+        modes = " or ".join(release.modes)
+        _require(self.mode in release.modes, f"the sandbox has no Kafka {release.name} in {self.mode} mode", modes)
+        secured = self.authorizer or self.all_listeners != (Listener.PLAINTEXT,)
+        _require(
+            release.is_secured or not secured,
+            f"a sandbox of Kafka {release.name} has the plaintext listener alone",
+            "other listeners and the authorizer need 3.9.2 or newer",
+        )
+
+    def _validate_broker_settings(self) -> None:
+        given = {key for settings in self.settings_by_broker.values() for key in settings} | self.broker_settings.keys()
+        taken = sorted(RESERVED_SETTINGS & given)
+        _require(not taken, f"{', '.join(taken)} cannot be set", "the sandbox chooses ids, ports and folders itself")
+        proxied = self.advertised_ports.keys() - ({0} if self.mode is Mode.ZOOKEEPER else set())
+        for broker in sorted({*self.settings_by_broker, *proxied}):
+            _require(1 <= broker <= self.brokers, f"there is no broker {broker}", f"1 to {self.brokers}")
 
     def _validate_users(self) -> None:
         for user, password in self.users.items():

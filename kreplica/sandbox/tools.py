@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from zipfile import ZipFile
 
 from kreplica.errors import SandboxError
 from kreplica.sandbox.processes import tool_command
@@ -28,16 +30,13 @@ CLUSTER_TOOLS = {
     "topics": "org.apache.kafka.tools.TopicCommand",
     "transactions": "org.apache.kafka.tools.TransactionsCommand",
 }
+_PACKAGES = sorted({name.rpartition(".")[0] for name in CLUSTER_TOOLS.values()} | {"kafka.admin", "kafka.tools"})
 LOCAL_TOOLS = {
     "dump-log": "org.apache.kafka.tools.DumpLogSegments",
     "storage": "kafka.tools.StorageTool",
 }
-# Tools that Kafka 3.9 had elsewhere.
-_OF_KAFKA_3 = {
-    "acls": "kafka.admin.AclCommand",
-    "broker-api-versions": "kafka.admin.BrokerApiVersionsCommand",
-    "dump-log": "kafka.tools.DumpLogSegments",
-}
+ZOOKEEPER_TOOLS = {"configs", "reassign-partitions", "topics"}
+"""Tools that asked ZooKeeper before Kafka 2.2."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +48,13 @@ class ToolResult:
     exit_status: int
 
 
-def main_class(tool: str, kafka_version: str) -> str:
+def main_class(tool: str, jars: Iterable[Path]) -> str:
     """Return the main class of a tool by its short name (``topics``) or its script's (``kafka-topics.sh``), or of a
     class name as it is.
+
+    Args:
+        tool: The name.
+        jars: Those of the release; before 4.0 a tool may have its class in another package there.
 
     Raises:
         SandboxError: No such tool.
@@ -59,12 +62,25 @@ def main_class(tool: str, kafka_version: str) -> str:
     tool = short_name(tool)
     if "." in tool:
         return tool
-    if kafka_version < "4" and tool in _OF_KAFKA_3:
-        return _OF_KAFKA_3[tool]
-    found = (CLUSTER_TOOLS | LOCAL_TOOLS).get(tool)
-    if found is None:
-        raise SandboxError(f"Kafka has no tool {tool!r}", f"there is: {', '.join([*CLUSTER_TOOLS, *LOCAL_TOOLS])}")
-    return found
+    tools = CLUSTER_TOOLS | LOCAL_TOOLS
+    if tool not in tools:
+        raise SandboxError(f"Kafka has no tool {tool!r}", f"there is: {', '.join(tools)}")
+    _, _, simple_name = tools[tool].rpartition(".")
+    known = _classes_named(simple_name, jars)
+    if not known:
+        raise SandboxError(f"this Kafka has no tool {tool!r} yet", f"its jars have no class {simple_name}")
+    return tools[tool] if tools[tool] in known else known[0]
+
+
+def _classes_named(simple_name: str, jars: Iterable[Path]) -> list[str]:
+    """Classes of that name in the packages of Kafka's tools, from the jars of Kafka."""
+    found = {f"{package}.{simple_name}" for package in _PACKAGES}
+    return sorted(found & {name for jar in jars if jar.name.startswith("kafka") for name in _classes_of(jar)})
+
+
+def _classes_of(jar: Path) -> list[str]:
+    with ZipFile(jar) as opened:
+        return [name.removesuffix(".class").replace("/", ".") for name in opened.namelist()]
 
 
 def short_name(tool: str) -> str:

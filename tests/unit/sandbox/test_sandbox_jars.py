@@ -7,10 +7,12 @@ import multiprocessing
 from pathlib import Path
 
 import pytest
+from kafka_classes import jar_sums
 
 from kreplica.errors import SandboxError
 from kreplica.sandbox import jars
 from kreplica.sandbox.jars import Jar, class_path, locked_jars, repository
+from kreplica.sandbox.releases import RELEASES, Mode, Release
 
 CONTENTS = {f"demo{number}": f"content {number}".encode() for number in range(5)}
 
@@ -99,16 +101,24 @@ def test_processes_that_resolve_at_the_same_time_fetch_once_and_all_succeed(tmp_
     assert (tmp_path / "cache" / "fetches").read_text() == "x"
 
 
-@pytest.mark.parametrize(("version", "main"), [("4.3.1", "kafka-server"), ("3.9.2", "zookeeper")])
-def test_the_lock_lists_name_each_jar_once_with_a_sha256(
-    version: str, main: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("release", RELEASES.values(), ids=list(RELEASES))
+def test_the_lock_lists_name_each_jar_once_with_a_sha256(release: Release, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
-    locked = locked_jars(version)
+    locked = locked_jars(release.name)
     assert len({(jar.group, jar.artifact) for jar in locked}) == len(locked)
     assert {len(bytes.fromhex(jar.sha256)) for jar in locked} == {32}
-    assert main in {jar.artifact for jar in locked}
-    assert {jar.version for jar in locked if jar.group == "org.apache.kafka"} == {version}
+    assert ("zookeeper" in {jar.artifact for jar in locked}) == (Mode.ZOOKEEPER in release.modes)
+    assert "log4j" not in {jar.artifact for jar in locked}, "log4j 1 has known holes"
+    assert {jar.version for jar in locked if jar.group == "org.apache.kafka"} == {release.name}
+
+
+def test_the_lock_lists_have_the_jars_whose_classes_were_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    # tests/golden/kafka-classes fetches by itself
+    monkeypatch.undo()
+    asked = [(sums, locked_jars(release)) for release, sums in jar_sums().items() if release in RELEASES]
+    both = [(sums[jar.path.name], jar.sha256) for sums, locked in asked for jar in locked if jar.path.name in sums]
+    assert len(both) > 40
+    assert [ours for _, ours in both] == [theirs for theirs, _ in both]
 
 
 def test_an_unknown_kafka_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

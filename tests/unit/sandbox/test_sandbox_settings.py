@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kreplica.errors import SandboxError, UsageError
-from kreplica.sandbox import Listener, Mode, Role, SandboxSettings
+from kreplica.sandbox import Listener, Mode, Role, SandboxSettings, mode_of
 from kreplica.sandbox import processes as ports
 from kreplica.sandbox.nodes import Node, controller_ids, listener_names, roles_of
 from kreplica.sandbox.processes import choose_ports, is_free
@@ -34,6 +34,16 @@ from kreplica.sandbox.properties import client_properties, render, server_proper
         ({"users": {"e ve": "x"}}, "'e ve'"),
         ({"broker_settings": {"log.dirs": "/tmp"}}, "log.dirs"),
         ({"listeners": ()}, "listener"),
+        ({"release": "2.8.9", "mode": Mode.ZOOKEEPER}, "did you mean 2.8.2, 2.8.1, 2.8.0?"),
+        ({"release": "0.10", "mode": Mode.ZOOKEEPER}, "0.10.2.2"),
+        ({"release": "kafka", "mode": Mode.ZOOKEEPER}, "it has 0.10.2.2, 0.11.0.3, 1.1.1"),
+        ({"release": "2.8.2"}, "no Kafka 2.8.2 in kraft mode; zookeeper"),
+        ({"release": "4.3.1", "mode": Mode.ZOOKEEPER}, "no Kafka 4.3.1 in zookeeper mode; kraft"),
+        ({"release": "3.3.2", "mode": Mode.ZOOKEEPER, "authorizer": True}, "plaintext listener alone"),
+        ({"release": "2.8.2", "mode": Mode.ZOOKEEPER, "listeners": (Listener.TLS,)}, "plaintext listener alone"),
+        ({"settings_by_broker": {2: {"listeners": "x"}}}, "listeners cannot be set"),
+        ({"settings_by_broker": {4: {"num.io.threads": "9"}}}, "there is no broker 4; 1 to 3"),
+        ({"advertised_ports": {0: 1}}, "there is no broker 0"),
     ],
 )
 def test_what_cannot_be_is_named_before_anything_starts(settings: dict[str, Any], named: str) -> None:
@@ -87,6 +97,48 @@ def test_the_users_own_settings_win(tmp_path: Path) -> None:
     settings = SandboxSettings(broker_settings={"min.insync.replicas": "3", "num.io.threads": "9"})
     properties = server_properties(settings, nodes_of(settings), 1, tmp_path)
     assert (properties["min.insync.replicas"], properties["num.io.threads"]) == ("3", "9")
+
+
+def test_settings_of_one_broker_win_over_those_of_all(tmp_path: Path) -> None:
+    settings = SandboxSettings(
+        broker_settings={"num.io.threads": "9"}, settings_by_broker={2: {"num.io.threads": "5", "a.b": "c"}}
+    )
+    settings.validate()
+    of = {broker: server_properties(settings, nodes_of(settings), broker, tmp_path) for broker in (1, 2)}
+    assert (of[1]["num.io.threads"], of[2]["num.io.threads"]) == ("9", "5")
+    assert (of[1].get("a.b"), of[2]["a.b"]) == (None, "c")
+
+
+def test_proxies_stand_before_what_a_broker_tells_others_and_before_zookeeper(tmp_path: Path) -> None:
+    settings = SandboxSettings(mode=Mode.ZOOKEEPER, advertised_ports={0: 30000, 2: 30002})
+    settings.validate()
+    nodes = nodes_of(settings)
+    of = {broker: server_properties(settings, nodes, broker, tmp_path) for broker in (1, 2)}
+    assert of[2]["advertised.listeners"] == "PLAINTEXT://127.0.0.1:30002"
+    assert of[2]["listeners"] == f"PLAINTEXT://127.0.0.1:{nodes[2].ports['PLAINTEXT']}"
+    assert of[1]["advertised.listeners"] == of[1]["listeners"]
+    assert {properties["zookeeper.connect"] for properties in of.values()} == {"127.0.0.1:30000"}
+
+
+@pytest.mark.parametrize(
+    ("release", "quorum"),
+    [("3.3.2", {"controller.quorum.voters": "1@{}"}), ("3.9.2", {"controller.quorum.bootstrap.servers": "{}"})],
+)
+def test_how_controllers_of_a_release_find_each_other(tmp_path: Path, release: str, quorum: dict[str, str]) -> None:
+    settings = SandboxSettings(release=release, brokers=1)
+    settings.validate()
+    nodes = nodes_of(settings)
+    properties = server_properties(settings, nodes, 1, tmp_path)
+    expected = {key: value.format(nodes[1].address("CONTROLLER")) for key, value in quorum.items()}
+    assert {key: value for key, value in properties.items() if key.startswith("controller.quorum.")} == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "mode"), [("", Mode.KRAFT), ("4.3.1", Mode.KRAFT), ("3.9.2", Mode.ZOOKEEPER), ("2.0.0", Mode.ZOOKEEPER)]
+)
+def test_the_mode_of_a_release_where_none_is_asked_for(name: str, mode: Mode) -> None:
+    assert mode_of(name) is mode
+    SandboxSettings(mode=mode, release=name).validate()
 
 
 @pytest.mark.parametrize(("ibp", "format_"), [("0.10.0", "0.10.0"), ("2.8", "2.8"), ("3.2", None), ("", None)])

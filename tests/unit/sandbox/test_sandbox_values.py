@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from commands.sandbox.answer import assignment, choice, pairs, racks
+from commands.sandbox.answer import assignment, broker_settings, choice, pairs, racks
 from kreplica.errors import ExitCode, SandboxError, UsageError
 from kreplica.sandbox import LoadResult, LoadSettings, Mode, Sandbox, SandboxSettings, remove, sandbox_names
 from kreplica.sandbox.load.ledger import PartitionLoad
@@ -23,6 +23,10 @@ def test_values_are_read() -> None:
     assert racks("2") == ("rack-1", "rack-2")
     assert racks("") == ()
     assert pairs(["a.b=c=d", "e="], "--set") == {"a.b": "c=d", "e": ""}
+    assert broker_settings(["a=1", "2:a=3", "2: b.c=d:4", "3:a=", "x:y=z"]) == (
+        {"a": "1", "x:y": "z"},
+        {2: {"a": "3", "b.c": "d:4"}, 3: {"a": ""}},
+    )
     assert assignment("1:2,2:3") == [[1, 2], [2, 3]]
     assert assignment("") == []
 

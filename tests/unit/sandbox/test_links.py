@@ -1,0 +1,152 @@
+"""Proxies between servers: who began a connection, what is cut, late or lost."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kreplica.sandbox.links import OTHERS, Links, server_behind
+from kreplica.sandbox.nodes import Node, Role, SandboxState, save_state
+from kreplica.sandbox.processes import ProcessIdentity
+from kreplica.sandbox.settings import SandboxSettings
+
+ME = ProcessIdentity(os.getpid(), "")
+
+
+class Echo:
+    """A server that answers what it is told, and remembers it."""
+
+    def __init__(self) -> None:
+        self.server = socket.create_server(("127.0.0.1", 0))
+        self.port = self.server.getsockname()[1]
+        self.told = b""
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                connection, _ = self.server.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._answer, args=[connection], daemon=True).start()
+
+    def _answer(self, connection: socket.socket) -> None:
+        with connection:
+            while piece := connection.recv(1024):
+                self.told += piece
+                connection.sendall(piece.upper())
+
+
+@pytest.fixture
+def echo() -> Iterator[Echo]:
+    made = Echo()
+    yield made
+    made.server.close()
+
+
+@pytest.fixture
+def links(tmp_path: Path, echo: Echo) -> Iterator[Links]:
+    """Broker 1 is this process, broker 2 the echo, whose own process is another."""
+    nodes = {
+        1: Node(id=1, roles=(Role.BROKER,), ports={"PLAINTEXT": 1}, process=ME),
+        2: Node(id=2, roles=(Role.BROKER,), ports={"PLAINTEXT": echo.port}, process=ProcessIdentity(1, "")),
+    }
+    (tmp_path / "x").mkdir()
+    save_state(tmp_path / "x", SandboxState(settings=SandboxSettings(), java="", started_at=0, nodes=nodes))
+    with Links("x", brokers=2, home=tmp_path) as made:
+        yield made
+
+
+def connected(links: Links) -> socket.socket:
+    made = socket.create_connection(("127.0.0.1", links.ports[2]), timeout=5)
+    made.sendall(b"a")
+    assert made.recv(10) == b"A", "the connection stands through the proxy"
+    made.settimeout(0.3)
+    return made
+
+
+def test_requests_that_are_cut_come_once_the_way_is_restored(links: Links, echo: Echo) -> None:
+    with connected(links) as to:
+        links.cut(1, 2, one_way=True)
+        to.sendall(b"b")
+        with pytest.raises(TimeoutError):
+            to.recv(10)
+        assert echo.told == b"a"
+        links.restore(1, 2, one_way=True)
+        to.settimeout(5)
+        assert to.recv(10) == b"B"
+
+
+def test_answers_alone_are_cut(links: Links, echo: Echo) -> None:
+    with connected(links) as to:
+        links.cut(2, 1, one_way=True)
+        to.sendall(b"b")
+        with pytest.raises(TimeoutError):
+            to.recv(10)
+        assert echo.told == b"ab", "the request came"
+        links.restore_all()
+        to.settimeout(5)
+        assert to.recv(10) == b"B"
+
+
+def test_a_cut_without_more_words_is_of_both_ways_and_new_connections_too(links: Links, echo: Echo) -> None:
+    links.cut(2, 1)
+    with socket.create_connection(("127.0.0.1", links.ports[2]), timeout=5) as to:
+        to.settimeout(0.3)
+        to.sendall(b"b")
+        with pytest.raises(TimeoutError):
+            to.recv(10)
+        assert echo.told == b""
+
+
+def test_what_was_cut_is_lost_with_its_connection(links: Links, echo: Echo) -> None:
+    with connected(links) as to:
+        links.cut(1, 2)
+        to.sendall(b"lost")
+    time.sleep(0.2)
+    links.restore(1, 2)
+    with connected(links):
+        assert echo.told == b"aa"
+
+
+def test_pieces_wait_and_keep_their_order(links: Links) -> None:
+    with connected(links) as to:
+        to.settimeout(5)
+        links.delay(1, 2, 0.2, one_way=True)
+        began = time.monotonic()
+        to.sendall(b"b")
+        to.sendall(b"c")
+        answer = b""
+        while len(answer) < 2:
+            answer += to.recv(10)
+        assert answer == b"BC"
+        assert time.monotonic() - began >= 0.2
+
+
+def test_other_programs_are_not_cut(tmp_path: Path, echo: Echo) -> None:
+    nodes = {2: Node(id=2, roles=(Role.BROKER,), ports={"PLAINTEXT": echo.port})}
+    (tmp_path / "x").mkdir()
+    save_state(tmp_path / "x", SandboxState(settings=SandboxSettings(), java="", started_at=0, nodes=nodes))
+    with Links("x", brokers=2, home=tmp_path) as links:
+        links.cut(1, 2)
+        connected(links).close()
+
+
+def test_a_server_that_is_down_ends_the_connection(links: Links, echo: Echo) -> None:
+    with socket.create_connection(("127.0.0.1", links.ports[1]), timeout=5) as to:
+        assert to.recv(10) == b"", "nothing listens at port 1"
+
+
+def test_the_process_behind_a_port(echo: Echo) -> None:
+    nodes = {number: Node(id=number, roles=(Role.BROKER,), ports={}) for number in (1, 2)}
+    nodes[2] = Node(id=2, roles=(Role.BROKER,), ports={}, process=ME)
+    state = SandboxState(settings=SandboxSettings(), java="", started_at=0, nodes=nodes)
+    with socket.create_connection(("127.0.0.1", echo.port)) as to:
+        assert server_behind(to.getsockname()[1], state) == 2
+    assert server_behind(1, state) == OTHERS
