@@ -116,7 +116,8 @@ def replays_of(model: Model, counterexamples: Mapping[str, Sequence[Taken]]) -> 
         model: Their model.
         counterexamples: Steps by the invariant that they lead to a breach of.
     """
-    found = {invariant: replay(model, invariant, steps) for invariant, steps in counterexamples.items()}
+    played = [each for each in model.invariants if each.name in counterexamples]
+    found = {each.name: replay(model, each.name, counterexamples[each.name]) for each in played}
     return {invariant: one for invariant, one in found.items() if one is not None}
 
 

@@ -296,6 +296,23 @@ def test_bounds_of_another_family_are_refused() -> None:
     assert (done.found.distinct, done.verdict["holds"]) == (14, True)
 
 
+def test_a_goal_is_told_as_an_invariant_is(kreplica: Kreplica) -> None:
+    """The published controller removes both members from the ISR before anybody leads."""
+    words = ("--replicas", "2", "--invariant", "write-taken")
+    done = kreplica("whatif", "prove", *words, "-o", "json")
+    assert done.code == 1
+    document = answer(done)
+    (told,) = document["verdict"]["invariants"]
+    assert (told["name"], told["holds"], told["counterexample_states"]) == ("write-taken", False, 3)
+    assert [row["action"] for row in document["steps"]] == [None, "remove-from-isr", "remove-from-isr"]
+    assert document["steps"][-1]["isr"] == []
+    assert document["replays"] == {}
+    held = kreplica("whatif", "prove", "--model", "kip-320-last-kept", *words, "--invariant", "strong-isr")
+    assert held.code == 0
+    assert "HOLDS write-taken, strong-isr of kip-320-last-kept" in held.out
+    assert "write-taken: without faults there is a leader that takes and commits writes, in the end" in held.out
+
+
 def test_the_help_names_every_model_and_invariant(kreplica: Kreplica) -> None:
     told = " ".join(kreplica("whatif", "prove", "--help").out.split()).replace("- ", "-")  # lines end at hyphens
     names = {name for family in FAMILIES for name in family.names}
@@ -304,5 +321,7 @@ def test_the_help_names_every_model_and_invariant(kreplica: Kreplica) -> None:
     last = [family.model_of(family.names[-1], family.default) for family in FAMILIES]
     invariants = {one.name for model in last for one in model.invariants}
     assert len(invariants) == 13
-    for name in (*(names - mutants), *invariants):
+    goals = {one.name for model in last for one in model.goals}
+    assert len(goals) == 3
+    for name in (*(names - mutants), *invariants, *goals):
         assert name in told

@@ -40,7 +40,8 @@ def prove(
         typer.Option(
             "--model",
             metavar="NAME",
-            help="truncate-to-hw, kip-101, kip-279, kip-320-first-try, kip-320; kip-320-m1 to -m7 lack a guard;"
+            help="truncate-to-hw, kip-101, kip-279, kip-320-first-try, kip-320, kip-320-last-kept; kip-320-m1 to -m7"
+            " lack a guard;"
             " async-isr, async-isr-m1; of KRaft clusters kraft, kraft-last-kept, kip-966; by settings settings-3.9,"
             " settings-4.1, settings-4.1-mended.",
         ),
@@ -101,7 +102,8 @@ def prove(
             metavar="NAME",
             help="strong-isr, weak-isr, hw-prefix or epoch-prefix; of async-isr valid-high-watermark; of KRaft clusters"
             " quorum-superset, leader-completeness, candidate-completeness, committed-kept, consistent-read,"
-            " log-matching or recovery-quorum; of settings acknowledged-kept; may be repeated.  [default: strong-isr;"
+            " log-matching or recovery-quorum; of settings acknowledged-kept; of all but async-isr the goals"
+            " write-taken, isr-settles, metadata-settles; may be repeated.  [default: strong-isr;"
             " valid-high-watermark; leader-completeness; acknowledged-kept]",
         ),
     ] = None,
@@ -129,7 +131,8 @@ def prove(
     The models are the published ones of how Kafka truncated logs and fenced leaders up to KIP-320, of requests for an
     ISR that are under way, and of a KRaft cluster, message by message, without and with eligible leader replicas
     (KIP-966). The models of settings are one KRaft partition by the engine's own rules: with these settings, do so many
-    faults lose a record that was acknowledged? What holds, holds within the bounds that stand beside it. A
+    faults lose a record that was acknowledged? A goal is what is to come about from every state, and to stay, once no
+    fault comes any more. What holds, holds within the bounds that stand beside it. A
     counterexample of the first is also played as faults of a run, under a release of Kafka that is like the model and
     under the one that mends it; kreplica whatif run --plan plays it again.
 

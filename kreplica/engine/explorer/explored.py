@@ -32,7 +32,8 @@ class Explored:
         distinct: How many.
         depth: Levels of the search, the initial state being the first: the states on the longest shortest way.
         complete: Whether every state that can be reached was found.
-        broken: For each invariant that does not hold, the states from the initial one to the first that breaks it.
+        broken: For each invariant that does not hold, the states from the initial one to the first that breaks it; for
+            each goal that does not always settle, to the first from which it does not.
         out_of_memory: Whether it ended because the next states did not fit into the memory that it may use.
     """
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
 
@@ -50,6 +50,39 @@ class Invariant:
 
 
 @dataclass(frozen=True, slots=True)
+class Goal:
+    """A property that is to come about, and to stay, once no fault comes any more.
+
+    Args:
+        name: Its name.
+        reached: Whether it is reached in a state, which it leaves as it is.
+        promise: The property in words.
+    """
+
+    name: str
+    reached: Callable[[State], bool]
+    promise: str
+
+
+Property = Invariant | Goal
+
+
+@dataclass(frozen=True, slots=True)
+class Healing:
+    """What goes on once no fault comes any more.
+
+    Args:
+        actions: Those that can still be taken: each leads where some action of the model leads, too.
+        concerns: Whether the bounds leave a state what healing needs; from others nothing is asked.
+        goals: All that is known to ask of it.
+    """
+
+    actions: tuple[Action, ...]
+    concerns: Callable[[State], bool]
+    goals: tuple[Goal, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Model:
     """A protocol within bounds.
 
@@ -60,6 +93,7 @@ class Model:
         actions: All that can happen, in the order in which they are taken.
         invariants: All that is known to ask of it.
         symmetry: Replicas that are taken for each other; None if each is told apart.
+        healing: What goes on without faults; None where no goal is known.
     """
 
     name: str
@@ -68,6 +102,12 @@ class Model:
     actions: tuple[Action, ...]
     invariants: tuple[Invariant, ...]
     symmetry: Symmetry | None = None
+    healing: Healing | None = None
+
+    @property
+    def goals(self) -> tuple[Goal, ...]:
+        """All that is known to come about once no fault comes any more."""
+        return self.healing.goals if self.healing is not None else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +140,14 @@ def keys_of(model: Model) -> Callable[[State], Key]:
 
 def successors(model: Model, state: State) -> Iterator[Taken]:
     """Every action that can be taken in a state, with the state that it leads to."""
-    after = model.layout.copy(state)
-    for action in model.actions:
+    return taken_from(model.layout, model.actions, state)
+
+
+def taken_from(layout: Layout, actions: Iterable[Action], state: State) -> Iterator[Taken]:
+    """Every one of some actions that can be taken in a state, with the state that it leads to."""
+    after = layout.copy(state)
+    for action in actions:
         for chosen in product(*map(range, action.choices)):
             if action.take(after, *chosen):
                 yield Taken(action, chosen, after)
-                after = model.layout.copy(state)
+                after = layout.copy(state)

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from kreplica.engine.explorer.explored import Explored, Progress
 from kreplica.engine.explorer.layout import Key, Layout, State
-from kreplica.engine.explorer.model import Invariant, Model, keys_of, successors
+from kreplica.engine.explorer.model import Goal, Invariant, Model, keys_of, successors
+from kreplica.engine.explorer.settling import afterwards, first_unsettled, settling
 
 BYTES_A_NUMBER = 8
 BYTES_A_STATE = 240
@@ -54,26 +55,36 @@ class _Found:
             state = self.parents[state]
         return way[::-1]
 
+    def look_for(self, goals: Sequence[Goal]) -> None:
+        """Notes the first state that each goal does not settle from; all states are found."""
+        after = afterwards(self.model, self.keys) if goals else ()
+        for goal in goals:
+            first = first_unsettled(self.model, self.keys, settling(self.model, self.keys, after, goal))
+            if first is not None:
+                self.breaking[goal.name] = first
+
 
 def search(
     model: Model,
     invariants: Sequence[Invariant],
     memory: int,
     report: Callable[[Progress], None] | None = None,
+    goals: Sequence[Goal] = (),
 ) -> Explored:
-    """Takes every action of every state, until no state is new or no invariant is left that holds.
+    """Takes every action of every state, until no state is new or no invariant is left that holds and no goal is asked.
 
     Args:
         model: The model.
         invariants: Those to check.
         memory: Bytes that the states may take.
         report: Called now and then.
+        goals: Goals of the model to check, once all states are found.
     """
     found = _Found(model, keys_of(model), list(invariants))
     found.add(model.initial, -1)
     most = memory // bytes_a_state(model.layout)
     depth, level_end, head = 1, 1, 0
-    while head < len(found.keys) and found.unbroken and len(found.keys) <= most:
+    while head < len(found.keys) and (found.unbroken or goals) and len(found.keys) <= most:
         if head == level_end:
             depth, level_end = depth + 1, len(found.keys)
         for taken in successors(model, model.layout.state(found.keys[head])):
@@ -82,10 +93,12 @@ def search(
         if report is not None and head % _BETWEEN_REPORTS == 0:
             report(Progress(len(found.keys), len(found.keys) - head, depth))
     complete = head == len(found.keys)
+    if complete:
+        found.look_for(goals)
     return Explored(
         distinct=len(found.keys),
         depth=depth + (level_end < len(found.keys)),
         complete=complete,
         broken={name: found.way_to(state) for name, state in found.breaking.items()},
-        out_of_memory=not complete and bool(found.unbroken),
+        out_of_memory=not complete and bool(found.unbroken or goals),
     )

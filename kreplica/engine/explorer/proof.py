@@ -14,7 +14,7 @@ from kreplica.engine.explorer import plain_search
 from kreplica.engine.explorer.explored import Explored, Progress, retraced
 from kreplica.engine.explorer.families import Family, ProofBounds, family_of
 from kreplica.engine.explorer.layout import OutOfRangeError
-from kreplica.engine.explorer.model import Invariant, Model, Taken
+from kreplica.engine.explorer.model import Goal, Invariant, Model, Property, Taken
 from kreplica.engine.explorer.one_partition.state import PartitionState, epoch_at, leads, log_end, record_at
 from kreplica.engine.explorer.one_partition.trace import broker_of, brokers_of, record_name
 from kreplica.engine.rules.replication.replica_set import NO_LEADER
@@ -59,7 +59,7 @@ class Proof:
         model: The model.
         family: The models that it is one of.
         bounds: Its bounds.
-        invariants: Those that were checked.
+        invariants: Those that were checked, and goals.
         found: The states.
         steps: For each broken invariant the actions that lead to the breach.
         seconds: How long it took.
@@ -69,7 +69,7 @@ class Proof:
     model: Model
     family: Family
     bounds: ProofBounds
-    invariants: Sequence[Invariant]
+    invariants: Sequence[Property]
     found: Explored
     steps: Mapping[str, Sequence[Taken]]
     seconds: float
@@ -103,7 +103,7 @@ class Proof:
             "invariants": [self._of(invariant) for invariant in self.invariants],
         }
 
-    def _of(self, invariant: Invariant) -> dict[str, object]:
+    def _of(self, invariant: Property) -> dict[str, object]:
         states = self.found.broken.get(invariant.name)
         return {
             "name": invariant.name,
@@ -145,8 +145,8 @@ def whatif_prove(
         model: Name of a model.
         bounds: Its bounds, ``Bounds``, ``AsyncBounds``, ``KraftBounds`` or ``SettingsBounds``; None for those of the
             command.
-        invariants: Names of invariants, the first of the model if there is none; the search ends early once each is
-            broken.
+        invariants: Names of invariants and goals, the first invariant of the model if there is none; the search ends
+            early once each is broken and no goal is asked.
         symmetry: Whether states that differ only in which replica is which are taken for one.
         memory: Bytes that the states may take.
         report: Called now and then with how far it is.
@@ -183,28 +183,31 @@ def _symmetric(family: Family, model: Model, bounds: ProofBounds) -> Model:
     return replace(model, symmetry=family.symmetry(bounds))
 
 
-def _invariant(model: Model, name: str) -> Invariant:
-    known = {one.name: one for one in model.invariants}
+def _invariant(model: Model, name: str) -> Property:
+    every: list[Property] = [*model.invariants, *model.goals]
+    known = {one.name: one for one in every}
     if name not in known:
         raise UsageError(f"there is no invariant {name!r}", "", nearest_or_known(name, known))
     return known[name]
 
 
 def _explored(
-    model: Model, asked: Sequence[Invariant], memory: int, report: Callable[[Progress], None] | None
+    model: Model, asked: Sequence[Property], memory: int, report: Callable[[Progress], None] | None
 ) -> tuple[Explored, list[str]]:
     """Searches in plain Python as long as compiling takes longer, then compiled if there is numba."""
+    invariants = [one for one in asked if isinstance(one, Invariant)]
+    goals = [one for one in asked if isinstance(one, Goal)]
     if find_spec("numba") is None:
-        found = plain_search.search(model, asked, memory, report)
+        found = plain_search.search(model, invariants, memory, report, goals)
         slow = found.distinct > PLAIN_STATES
         return found, [f"searched without numba, so slowly; faster with: {line_that_adds('prove')}"] if slow else []
     few = min(memory, PLAIN_STATES * plain_search.bytes_a_state(model.layout))
-    found = plain_search.search(model, asked, few, report)
+    found = plain_search.search(model, invariants, few, report, goals)
     if not found.out_of_memory or few == memory:
         return found, []
     from kreplica.engine.explorer.compiled import search as compiled_search
 
-    return compiled_search.search(model, asked, memory, report), []
+    return compiled_search.search(model, invariants, memory, report, goals), []
 
 
 def _row(invariant: str, number: int, action: str | None, what: str, state: PartitionState) -> ProofStep:

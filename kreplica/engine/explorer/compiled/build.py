@@ -10,8 +10,9 @@ from typing import Any
 
 from kreplica.engine.explorer.compiled import kernel
 from kreplica.engine.explorer.compiled.compiler import Compiler, code_folder, digest, with_globals
-from kreplica.engine.explorer.model import Action, Model
+from kreplica.engine.explorer.model import Action, Goal, Model
 from kreplica.engine.explorer.packing import generated, pack_source, unpack_source
+from kreplica.engine.explorer.settling import healing_of
 from kreplica.engine.explorer.symmetry import exchange_of
 
 
@@ -72,3 +73,40 @@ def _taking(
         return kernel.takes_one(action.take, action.choices[0], arrive, unpack, rest)
     first, second = action.choices
     return kernel.takes_two(action.take, (first, second), arrive, unpack, rest)
+
+
+@dataclass(frozen=True, slots=True)
+class Backwards:
+    """Compiled functions of ``kernel.py`` for one goal of one model.
+
+    Args:
+        mark: Marks the states in which it is not reached.
+        spread: Marks states from which one step leads to a marked one.
+    """
+
+    mark: Callable[..., Any]
+    spread: Callable[..., Any]
+
+
+def backwards_of(model: Model, goal: Goal) -> Backwards:
+    """Compiles the search backwards for a goal; all goals of a model share the code of the steps."""
+    unpack = generated(unpack_source(model.layout))
+    find, reaches = kernel.finds(_filling(model)), kernel.reaches_nothing()
+    for action in reversed(healing_of(model).actions):
+        reaches = _reaching(action, find, unpack, reaches)
+    mark = with_globals(kernel.mark, unpack=unpack, reached=goal.reached)
+    return Backwards(_kept(mark), _kept(with_globals(kernel.spread, unpack=unpack, reaches=reaches)))
+
+
+def _kept(function: FunctionType) -> Callable[..., Any]:
+    name = digest(function)
+    return Compiler(code_folder(name), name[:16]).kept(function)
+
+
+def _reaching(
+    action: Action, find: Callable[..., Any], unpack: Callable[..., Any], rest: Callable[..., Any]
+) -> Callable[..., Any]:
+    if len(action.choices) == 1:
+        return kernel.reaches_by_one(action.take, action.choices[0], find, unpack, rest)
+    first, second = action.choices
+    return kernel.reaches_by_two(action.take, (first, second), find, unpack, rest)

@@ -212,6 +212,96 @@ def takes_two(
     return expand
 
 
+# -- goals, by the states that lead to them
+
+
+def finds(fill: Callable[..., Any]) -> Callable[..., Any]:
+    """Builds what finds the place of the state of the record among those that are known."""
+
+    def find(store: Any) -> int:
+        packed, words, slots = store.notes.packed, store.words, store.slots
+        fill(store)
+        slot = slot_of(packed, len(slots))
+        while slots[slot] != 0:
+            if same(words[slots[slot] - 1], packed):
+                return int(slots[slot] - 1)
+            slot = slot + 1 if slot + 1 < len(slots) else 0
+        store.notes.control[OUT_OF_RANGE] = 1
+        return 0
+
+    return find
+
+
+def reaches_nothing() -> Callable[..., Any]:
+    """The end of the actions."""
+
+    def reaches(_store: Any, _marks: Any, _state: int) -> bool:
+        return False
+
+    return reaches
+
+
+def reaches_by_one(
+    take: Callable[..., Any],
+    firsts: int,
+    find: Callable[..., Any],
+    unpack: Callable[..., Any],
+    rest: Callable[..., Any],
+) -> Callable[..., Any]:
+    """Builds what tells if an action with one choice, or one behind it, leads to a marked state."""
+
+    def reaches(store: Any, marks: Any, state: int) -> bool:
+        for first in range(firsts):
+            if take(store.state, first):
+                if marks[find(store)]:
+                    return True
+                unpack(store.words[state], store.state)
+        return bool(rest(store, marks, state))
+
+    return reaches
+
+
+def reaches_by_two(
+    take: Callable[..., Any],
+    choices: tuple[int, int],
+    find: Callable[..., Any],
+    unpack: Callable[..., Any],
+    rest: Callable[..., Any],
+) -> Callable[..., Any]:
+    """Builds what tells if an action with two choices, or one behind it, leads to a marked state."""
+
+    firsts, seconds = choices
+
+    def reaches(store: Any, marks: Any, state: int) -> bool:
+        for first in range(firsts):
+            for second in range(seconds):
+                if take(store.state, first, second):
+                    if marks[find(store)]:
+                        return True
+                    unpack(store.words[state], store.state)
+        return bool(rest(store, marks, state))
+
+    return reaches
+
+
+def mark(store: Any, marks: Any) -> None:
+    """Marks each state in which the goal is not reached."""
+    for state in range(store.notes.control[COUNT]):
+        unpack(store.words[state], store.state)  # type: ignore[name-defined] # noqa: F821
+        marks[state] = not reached(store.state)  # type: ignore[name-defined] # noqa: F821
+
+
+def spread(store: Any, marks: Any) -> bool:
+    """Marks states from which one step leads to a marked one, the last first; True if there were any."""
+    changed = False
+    for state in range(store.notes.control[COUNT] - 1, -1, -1):
+        if not marks[state]:
+            unpack(store.words[state], store.state)  # type: ignore[name-defined] # noqa: F821
+            if reaches(store, marks, state):  # type: ignore[name-defined] # noqa: F821
+                marks[state] = changed = True
+    return changed
+
+
 # -- what is called from outside
 
 

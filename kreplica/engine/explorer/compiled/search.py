@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from kreplica.engine.explorer.compiled import kernel
-from kreplica.engine.explorer.compiled.build import kernel_of
+from kreplica.engine.explorer.compiled.build import backwards_of, kernel_of
 from kreplica.engine.explorer.compiled.kernel import Store
 from kreplica.engine.explorer.explored import Explored, Progress
 from kreplica.engine.explorer.layout import Layout, OutOfRangeError, State
-from kreplica.engine.explorer.model import Invariant, Model, successors
+from kreplica.engine.explorer.model import Goal, Invariant, Model, successors
 from kreplica.engine.explorer.packing import generated, unpack_source, words_of
+from kreplica.engine.explorer.settling import healing_of
 
 FEWEST_SLOTS = 1 << 21
 """Slots of the first table: 8 MiB."""
@@ -33,13 +34,14 @@ class _Search:
         model: The model.
         invariants: Those to check.
         memory: Bytes that the states may take.
+        goals: Goals to check.
     """
 
-    def __init__(self, model: Model, invariants: Sequence[Invariant], memory: int) -> None:
+    def __init__(self, model: Model, invariants: Sequence[Invariant], memory: int, goals: Sequence[Goal]) -> None:
         layout, words = model.layout, words_of(model.layout)
         self.kernel = kernel_of(model)
         self.model, self.layout = model, layout
-        self.most = min(_MOST_STATES, memory // (8 * words + BYTES_BESIDE_WORDS))
+        self.most = min(_MOST_STATES, memory // (8 * words + BYTES_BESIDE_WORDS + bool(goals)))
         capacity = min(self.most, FEWEST_SLOTS // 2) + self.kernel.most
         self.store = Store(
             words=np.empty((capacity, words), dtype=np.int64),
@@ -57,7 +59,7 @@ class _Search:
             state=_record({name: field.count for name, field in layout.fields.items()}),
             other=_record({name: field.count for name, field in layout.fields.items()}),
         )
-        self.store.notes["control"][:] = [0, 0, 1, 1, len(invariants), 0]
+        self.store.notes["control"][:] = [0, 0, 1, 1, len(invariants) + bool(goals), 0]
         self.store.notes["broken"][:] = [
             kernel.UNBROKEN_YET if one in invariants else kernel.NOT_ASKED for one in model.invariants
         ]
@@ -116,6 +118,33 @@ class _Search:
             state = int(self.store.parents[state])
         return [unpacked(self.layout, self.store.words[each]) for each in reversed(way)]
 
+    def first_unsettled(self, goal: Goal) -> int | None:
+        """The first state that a goal is asked of and does not settle from; all states are found."""
+        steps, concerns = backwards_of(self.model, goal), healing_of(self.model).concerns
+        marks = np.zeros(self.number(kernel.COUNT), dtype=np.bool_)
+        steps.mark(self.store, marks)
+        for _ in ("leaves", "settles"):
+            while steps.spread(self.store, marks):
+                pass
+            np.logical_not(marks, out=marks)
+        assert not self.number(kernel.OUT_OF_RANGE), "an action of the healing leads to no state of the model"
+        # the last turn has left a mark on states from which it does not settle
+        unsettled = (int(state) for state in np.flatnonzero(marks))
+        return next((each for each in unsettled if concerns(unpacked(self.layout, self.store.words[each]))), None)
+
+    def broken(self, goals: Sequence[Goal]) -> dict[str, list[State]]:
+        """For each invariant that is broken, and each of some goals that does not settle, the way there."""
+        places = {
+            invariant.name: int(place)
+            for invariant, place in zip(self.model.invariants, self.store.notes["broken"], strict=True)
+            if place >= 0
+        }
+        for goal in goals:
+            first = self.first_unsettled(goal)
+            if first is not None:
+                places[goal.name] = first
+        return {name: self.way_to(place) for name, place in places.items()}
+
 
 def _record(fields: Mapping[str, int]) -> Any:
     """A record of so many whole numbers of each name."""
@@ -134,6 +163,7 @@ def search(
     invariants: Sequence[Invariant],
     memory: int,
     report: Callable[[Progress], None] | None = None,
+    goals: Sequence[Goal] = (),
 ) -> Explored:
     """Takes every action of every state, as ``plain_search.search`` does.
 
@@ -142,27 +172,24 @@ def search(
         invariants: Those to check.
         memory: Bytes that the states may take.
         report: Called now and then.
+        goals: Goals of the model to check, once all states are found.
 
     Raises:
         OutOfRangeError: A number of a state does not fit its field.
     """
-    one = _Search(model, invariants, memory)
+    one = _Search(model, invariants, memory, goals)
     reason = kernel.PAUSED
     while reason != kernel.DONE and one.number(kernel.COUNT) < one.most:
         reason = one.go_on()
         if report is not None:
             waiting = one.number(kernel.COUNT) - one.number(kernel.HEAD)
             report(Progress(one.number(kernel.COUNT), waiting, one.number(kernel.DEPTH)))
-    count, broken = one.number(kernel.COUNT), one.store.notes["broken"]
+    count = one.number(kernel.COUNT)
     complete = one.number(kernel.HEAD) == count
     return Explored(
         distinct=count,
         depth=one.number(kernel.DEPTH) + (one.number(kernel.LEVEL_END) < count),
         complete=complete,
-        broken={
-            invariant.name: one.way_to(int(broken[place]))
-            for place, invariant in enumerate(model.invariants)
-            if broken[place] >= 0
-        },
+        broken=one.broken(goals if complete else ()),
         out_of_memory=not complete and one.number(kernel.UNBROKEN) > 0,
     )

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from kreplica.engine.explorer.kraft import rules
 from kreplica.engine.explorer.kraft.actions import actions
+from kreplica.engine.explorer.kraft.goals import healing
 from kreplica.engine.explorer.kraft.invariants import invariants
 from kreplica.engine.explorer.kraft.rules import WITH_ELR, WITHOUT_ELR
 from kreplica.engine.explorer.kraft.state import KraftBounds, initial, layout
@@ -28,4 +29,5 @@ def model_of(name: str, bounds: KraftBounds) -> Model:
     """
     table = TABLES[name]
     checked = invariants(bounds.min_isr, table.tells_losses)
-    return Model(name, layout(bounds), initial(bounds), actions(bounds, table), checked)
+    goes_on = healing(bounds, table)
+    return Model(name, layout(bounds), initial(bounds), actions(bounds, table), checked, healing=goes_on)

@@ -7,9 +7,11 @@ from dataclasses import replace
 from kreplica.engine.explorer.model import Model
 from kreplica.engine.explorer.one_partition import rules
 from kreplica.engine.explorer.one_partition.actions import actions
+from kreplica.engine.explorer.one_partition.goals import healing
 from kreplica.engine.explorer.one_partition.invariants import INVARIANTS
 from kreplica.engine.explorer.one_partition.rules import Rules
 from kreplica.engine.explorer.one_partition.state import Bounds, initial, layout
+from kreplica.engine.rules.controller.isr import zookeeper_remove_from_isr
 
 _TO_HIGH_WATERMARK = Rules(
     fetches=rules.reached,
@@ -48,6 +50,7 @@ TABLES = {
     "kip-279": _KIP_279,
     "kip-320-first-try": _KIP_320_FIRST_TRY,
     "kip-320": _KIP_320,
+    "kip-320-last-kept": replace(_KIP_320, removed=zookeeper_remove_from_isr),
     "kip-320-m1": replace(_KIP_320, cuts_at=rules.cut_behind_last_match),
     "kip-320-m2": replace(_KIP_320, admits=rules.admits_always),
     "kip-320-m3": replace(_KIP_320, acknowledges=rules.reached),
@@ -66,4 +69,6 @@ def model_of(name: str, bounds: Bounds) -> Model:
         name: One of ``TABLES``.
         bounds: Its bounds.
     """
-    return Model(name, layout(bounds), initial(bounds), actions(bounds, TABLES[name]), INVARIANTS)
+    table = TABLES[name]
+    goes_on = healing(bounds, table)
+    return Model(name, layout(bounds), initial(bounds), actions(bounds, table), INVARIANTS, healing=goes_on)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from kreplica.engine.explorer.model import Invariant, Model
 from kreplica.engine.explorer.settings.actions import actions
+from kreplica.engine.explorer.settings.goals import healing
 from kreplica.engine.explorer.settings.state import SettingsBounds, SettingsState, initial, layout, leads, log_end
 from kreplica.engine.rules.replication.replica_set import only, without
 from kreplica.engine.versions.supported import version_named
@@ -45,4 +46,6 @@ def model_of(name: str, bounds: SettingsBounds) -> Model:
         name: One of ``VERSIONS``.
         bounds: Its settings and bounds.
     """
-    return Model(name, layout(bounds), initial(bounds, VERSIONS[name]), actions(bounds), INVARIANTS)
+    taken = actions(bounds)
+    begins = initial(bounds, VERSIONS[name])
+    return Model(name, layout(bounds), begins, taken, INVARIANTS, healing=healing(taken))
