@@ -71,6 +71,7 @@ def observation_of(files: SnapshotFiles) -> Observation:
         whole=is_whole(_PARTITIONS, facts),
         gaps=files.gaps,
         controller_epoch=facts.controller_epoch,
+        metadata_offset=files.manifest.metadata_offset,
     )
 
 
@@ -184,12 +185,16 @@ def _next_whole(some: Sequence[Observation]) -> list[int | None]:
 
 
 def _clock_warnings(cluster: str, some: Sequence[Observation]) -> Iterator[str]:
-    """Lines where what only grows goes back: the controller epoch of ZooKeeper, the end of KRaft's metadata log."""
-    signs = {
-        "the controller epoch": [(one.controller_epoch, one.taken_at) for one in some],
-        "the end offset of the metadata log": [(one.metadata_offset, one.taken_at) for one in some],
-    }
-    for sign, every in signs.items():
+    """Lines where what only grows goes back: the controller epoch of ZooKeeper, the end of KRaft's metadata log.
+
+    Ends of the metadata log are compared within one source: a log goes by the controller's clock and is read in a
+    moment, a live cluster by that of its reader and for seconds.
+    """
+    signs = [("the controller epoch", [(one.controller_epoch, one.taken_at) for one in some])]
+    for source in sorted({one.source for one in some}):
+        ends = [(one.metadata_offset, one.taken_at) for one in some if one.source == source]
+        signs.append(("the end offset of the metadata log", ends))
+    for sign, every in signs:
         told = [(number, taken_at) for number, taken_at in every if number is not None]
         back = [(earlier, later) for earlier, later in pairwise(told) if later[0] < earlier[0]]
         if back:

@@ -16,7 +16,7 @@ from kreplica.history.tables import OBSERVATION, TABLES, HistoryTable, is_told, 
 from kreplica.model.columns import Integers, Mask
 from kreplica.model.schema import TABLES as SNAPSHOT_TABLES
 from kreplica.model.schema import Field, Kind, TableSchema
-from kreplica.model.snapshot import ClusterSnapshot, controller_of
+from kreplica.model.snapshot import ClusterSnapshot, controller_of, metadata_offset_of
 from kreplica.model.table import Table
 from kreplica.store.manifest import Manifest, SnapshotFacts
 from kreplica.store.parquet import encode_table
@@ -49,7 +49,11 @@ SCHEMA = TableSchema(
         _required("source", Kind.STRING, "way in: kafka, zookeeper, describe-text, ..."),
         _optional("controller", Kind.INT32, "id of the controller"),
         _optional("controller_epoch", Kind.INT32, "epoch of the ZooKeeper controller"),
-        _optional("metadata_offset", Kind.INT64, "end offset of the metadata log, where the quorum told it"),
+        _optional(
+            "metadata_offset",
+            Kind.INT64,
+            "end offset of the metadata log, where the quorum or a dump of the log told it",
+        ),
         _required("features", Kind.STRING, "finalized features as JSON"),
         _required("gaps", Kind.STRING, "facts that it lacks, as JSON"),
         *(field for table in TABLES for field in _of_table(table.name)),
@@ -124,9 +128,10 @@ def seen_of(snapshot: ClusterSnapshot, digest: str, told: Mapping[str, Sequence[
     return Seen(taken_ms, digest, row)
 
 
-def _metadata_offset(snapshot: ClusterSnapshot) -> object:
-    """End offset of the metadata log on its leader; None where the quorum did not tell it."""
-    return next((row["log_end_offset"] for row in snapshot.quorum.rows() if row["leader"]), None)
+def _metadata_offset(snapshot: ClusterSnapshot) -> int | None:
+    """End offset of the metadata log; snapshots that kreplica took before it kept that one have the quorum alone."""
+    offset = snapshot.metadata_offset
+    return metadata_offset_of(snapshot.quorum) if offset is None else offset
 
 
 def taken_ms_of(snapshot: ClusterSnapshot) -> int:

@@ -81,6 +81,8 @@ class ClusterSnapshot:
         dumped: Whether it comes from a dump: the cluster may have changed since.
         as_of: The moment that was asked for, of a history; its age counts to then.
         measured: Whether offsets and sizes would be there if the source knew them; a history leaves them out.
+        metadata_offset: End offset of KRaft's metadata log then: on the quorum's leader, or in the log that was read;
+            None where the source does not tell.
     """
 
     cluster_id: str | None
@@ -102,6 +104,7 @@ class ClusterSnapshot:
     dumped: bool = False
     as_of: datetime | None = None
     measured: bool = True
+    metadata_offset: int | None = None
 
     def __post_init__(self) -> None:
         assert self.taken_at.tzinfo is not None, "taken_at carries its zone"
@@ -247,6 +250,16 @@ def controller_of(named: int | None, features: Mapping[str, int], quorum: Table)
         return named
     leaders = quorum.integers("node").values[quorum.booleans("leader").is_true()]
     return int(leaders[0]) if len(leaders) else None
+
+
+def metadata_offset_of(quorum: Table) -> int | None:
+    """End offset of the metadata log on the leader of the quorum, None if not known.
+
+    Args:
+        quorum: The quorum table.
+    """
+    leaders = (row["log_end_offset"] for row in quorum.rows() if row["leader"])
+    return next((offset for offset in leaders if isinstance(offset, int)), None)
 
 
 def utc_now() -> datetime:

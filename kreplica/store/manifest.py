@@ -5,7 +5,7 @@
               "controller": 3, "features": {"metadata.version": 27}, "gaps": [], "notes": [],
               "controller_epoch": null},
  "files": [{"table": "partitions", "path": "partitions/date=…/….parquet", "rows": 1200, "bytes": 18231, "sha256": "…"}],
- "empty": ["groups", "quorum"]}
+ "empty": ["groups", "quorum"], "metadata_offset": 48211}
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ from kreplica.system.untrusted_files import MalformedError, check_moment, decode
 
 MANIFEST_SCHEMA = "kreplica/manifest/v1"
 _Count = Annotated[int, msgspec.Meta(ge=0)]
+_Offset = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+_Id = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
 _Moment = Annotated[datetime, msgspec.Meta(tz=True)]
 
 
@@ -38,11 +40,11 @@ class SnapshotFacts:
     name: str
     taken_at: _Moment
     source: str
-    controller: int | None = None
+    controller: _Id | None = None
     features: Mapping[str, int] = field(default_factory=dict)
     gaps: tuple[Gap, ...] = ()
     notes: tuple[str, ...] = ()
-    controller_epoch: int | None = None
+    controller_epoch: _Id | None = None
 
     @classmethod
     def of(cls, snapshot: ClusterSnapshot) -> SnapshotFacts:
@@ -87,6 +89,8 @@ class Manifest:
         empty: Tables without a row, which have no file.
         schema_version: Version of the tables' schema.
         kreplica_version: The kreplica that wrote it.
+        metadata_offset: End offset of KRaft's metadata log then. It is no fact in the footers of files: those of one
+            snapshot, and so its digest, stay as they were before manifests had it.
     """
 
     path: Place
@@ -95,6 +99,7 @@ class Manifest:
     empty: tuple[str, ...]
     schema_version: int
     kreplica_version: str
+    metadata_offset: int | None = None
 
     @property
     def directory(self) -> Place:
@@ -118,6 +123,7 @@ class _Document:
     snapshot: SnapshotFacts
     files: tuple[DataFile, ...]
     empty: tuple[str, ...] = ()
+    metadata_offset: _Offset | None = None
 
 
 def encode_manifest(manifest: Manifest) -> bytes:
@@ -129,6 +135,7 @@ def encode_manifest(manifest: Manifest) -> bytes:
         manifest.snapshot,
         manifest.files,
         manifest.empty,
+        manifest.metadata_offset,
     )
     return msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n"
 
@@ -189,6 +196,7 @@ def decode_manifest(content: bytes, path: Place) -> Manifest:
         document.empty,
         document.schema_version,
         document.kreplica_version,
+        document.metadata_offset,
     )
 
 

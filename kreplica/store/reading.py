@@ -173,7 +173,7 @@ class SnapshotReader:
             place = directory / file.path
             content = _file_content(manifest, file, place)
             tables[schema.name] = self._readers[schema.name].read(content, str(place), file.rows)
-        return _snapshot(manifest.snapshot, tables)
+        return _snapshot(manifest.snapshot, tables, manifest.metadata_offset)
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +218,7 @@ def read_partitions(source: str, content: bytes, taken_at: datetime) -> ClusterS
     return _snapshot(facts or SnapshotFacts(None, source, taken_at, "parquet"), {PARTITIONS.name: partitions})
 
 
-def _snapshot(facts: SnapshotFacts, tables: dict[str, Any]) -> ClusterSnapshot:
+def _snapshot(facts: SnapshotFacts, tables: dict[str, Any], metadata_offset: int | None = None) -> ClusterSnapshot:
     return ClusterSnapshot(
         cluster_id=facts.cluster_id,
         name=facts.name,
@@ -229,6 +229,7 @@ def _snapshot(facts: SnapshotFacts, tables: dict[str, Any]) -> ClusterSnapshot:
         gaps=facts.gaps,
         notes=facts.notes,
         controller_epoch=facts.controller_epoch,
+        metadata_offset=metadata_offset,
         **tables,
     )
 

@@ -129,7 +129,8 @@ def _encoded(snapshot: ClusterSnapshot, root: Place, name: SnapshotName) -> tupl
         files.append(_data_file(schema, name, len(snapshot.table(schema)), content))
         contents[name.data_file(schema.name)] = content
     empty = tuple(schema.name for schema in TABLES if schema not in filled)
-    return Manifest(root / name.manifest, facts, tuple(files), empty, SCHEMA_VERSION, __version__), contents
+    whole = facts, tuple(files), empty, SCHEMA_VERSION, __version__, snapshot.metadata_offset
+    return Manifest(root / name.manifest, *whole), contents
 
 
 def _data_file(schema: TableSchema, name: SnapshotName, rows: int, content: bytes) -> DataFile:

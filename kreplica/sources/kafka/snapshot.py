@@ -23,7 +23,14 @@ from kreplica.config.addresses import parse_bootstrap_servers
 from kreplica.config.properties import translate
 from kreplica.model.schema import BROKERS, CONFIGS, GROUPS, LOG_DIRS, PARTITIONS, QUORUM, REPLICAS, TableSchema
 from kreplica.model.settings import RETENTION_SETTINGS
-from kreplica.model.snapshot import METADATA_TOPIC, ClusterSnapshot, Gap, controller_of, utc_now
+from kreplica.model.snapshot import (
+    METADATA_TOPIC,
+    ClusterSnapshot,
+    Gap,
+    controller_of,
+    metadata_offset_of,
+    utc_now,
+)
 from kreplica.model.table import Table
 from kreplica.model.words import named
 from kreplica.sources import Facet
@@ -274,6 +281,7 @@ def _read(handle: ClusterHandle, wanted: Facet, offsets_of: Collection[Partition
         configs=table_of(CONFIGS, read.settings),
         groups=table_of(GROUPS, read.groups),
         quorum=quorum,
+        metadata_offset=metadata_offset_of(quorum),
         controller=controller_of(layout.controller, features, quorum),
         features=features,
         gaps=(*layout.gaps, *read.gaps),

@@ -14,8 +14,9 @@ NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 def seen(hours: float, cluster: str = "Zk5", **facts: object) -> Observation:
     known: dict[str, object] = {"digest": f"{hours}", "whole": True, "cluster_id": cluster, "name": "prod"}
+    known["source"] = "kafka"
     taken_at = NOON + timedelta(hours=hours)
-    return Observation(cluster=cluster, source="kafka", taken_at=taken_at, **{**known, **facts})  # type: ignore[arg-type]
+    return Observation(cluster=cluster, taken_at=taken_at, **{**known, **facts})  # type: ignore[arg-type]
 
 
 def stretches(*hours: float) -> list[int]:
@@ -85,3 +86,12 @@ def test_an_end_of_the_metadata_log_that_goes_back_is_told() -> None:
     sign = "Zk5: the end offset of the metadata log goes back from 501 to 500 in the snapshot of 2026-03-01T15:00"
     assert line.startswith(sign)
     assert "a clock went back" in line
+
+
+def test_ends_of_the_metadata_log_are_compared_within_one_source() -> None:
+    """A log that was read as it lay on disk goes by another clock than the reader of the live cluster."""
+    dump = {"source": "kraft-metadata"}
+    mixed = [seen(0, metadata_offset=400), seen(1, **dump, metadata_offset=390), seen(2, metadata_offset=410)]
+    assert list(Timeline(mixed).warnings()) == []
+    (line,) = Timeline([*mixed, seen(3, **dump, metadata_offset=380)]).warnings()
+    assert "goes back from 390 to 380 in the snapshot of 2026-03-01T15:00" in line

@@ -219,5 +219,7 @@ def test_the_end_of_the_metadata_log_is_that_of_its_leader_as_the_quorum_told_it
         ]
         one = observed(hour, {ORDERS: {"leader": 1}})
         ingest([candidate(one, "Zk5", quorum=Table.from_rows(QUORUM, rows))], LocalStorage(tmp_path))
+    of_a_log = candidate(observed(3.5, {ORDERS: {"leader": 1}}), "Zk5", source="kraft-metadata", metadata_offset=44)
+    ingest([of_a_log], LocalStorage(tmp_path))
     (month,) = choose(LocalStorage(tmp_path), Wanted(), ("observations",)).months
-    assert [one.row["metadata_offset"] for one in month.seen] == [None, 40, 41, None]
+    assert [one.row["metadata_offset"] for one in month.seen] == [None, 40, 41, None, 44]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,8 @@ from kreplica.store.writing import write_snapshot
 @pytest.fixture
 def document(tmp_path: Path, make_snapshot: Callable[..., ClusterSnapshot]) -> dict[str, Any]:
     """A manifest as another program sees it."""
-    read: dict[str, Any] = json.loads(write_snapshot(make_snapshot(), tmp_path).read_text())
+    written = write_snapshot(replace(make_snapshot(), metadata_offset=48211), tmp_path)
+    read: dict[str, Any] = json.loads(written.read_text())
     return read
 
 
@@ -50,6 +52,7 @@ def test_another_program_finds_everything_in_it(document: dict[str, Any]) -> Non
         ("groups", 1),
     ]
     assert document["empty"] == ["log_dirs", "replicas", "quorum"]
+    assert document["metadata_offset"] == 48211
 
 
 def test_what_is_decoded_is_encoded_again(document: dict[str, Any]) -> None:
@@ -82,6 +85,10 @@ def test_a_foreign_schema_is_named(document: dict[str, Any]) -> None:
         (("files", 0, "bytes"), -1, "expected `int` >= 0 - at `$.files[0].bytes`"),
         (("snapshot", "taken_at"), "2026-03-01T12:00:00", "taken_at"),
         (("snapshot", "taken_at"), "yesterday", "taken_at"),
+        (("snapshot", "controller"), 2**31, "expected `int` <= 2147483647 - at `$.snapshot.controller`"),
+        (("snapshot", "controller_epoch"), 2**40, "expected `int` <= 2147483647 - at `$.snapshot.controller_epoch`"),
+        (("snapshot", "controller"), -(2**31) - 1, "expected `int` >= -2147483648"),
+        (("metadata_offset",), 2**63, "expected `int` <= 9223372036854775807 - at `$.metadata_offset`"),
         (("snapshot", "gaps"), [{"kind": "x"}], "missing required field `message`"),
         (("files",), None, "expected `array`, got `null`"),
     ],

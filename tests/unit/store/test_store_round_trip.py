@@ -50,6 +50,7 @@ FACTS = st.fixed_dictionaries(
         "source": st.sampled_from(["kafka", "zookeeper", "describe-text"]),
         "controller": st.none() | st.integers(0, INT32),
         "controller_epoch": st.none() | st.integers(0, INT32),
+        "metadata_offset": st.none() | st.integers(0, INT64),
         "features": st.dictionaries(TEXT.filter(bool), st.integers(0, 100), max_size=3),
         "gaps": st.lists(GAPS, max_size=2).map(tuple),
         "notes": st.lists(TEXT, max_size=2).map(tuple),

@@ -54,6 +54,7 @@ def test_each_state_is_what_kafka_described_then(state: str) -> None:
     assert replayed.cluster_id == told.cluster_id
     assert replayed.features == told.features
     assert replayed.controller == quorum(state, "LeaderId")
+    assert replayed.metadata_offset == quorum(state, "HighWatermark")
     assert (replayed.gaps, replayed.notes) == ((), ())
     rows = list(zip(told.partitions.rows(), replayed.partitions.rows(), strict=True))
     assert len(rows) > 140
@@ -96,6 +97,14 @@ def test_a_checkpoint_is_the_log_up_to_it(offset: int, tmp_path: Path) -> None:
     assert {key: value for key, value in one.configs.items() if value} == other.configs
     assert one.features == other.features
     assert set(one.voters) == set(other.voters)
+    assert read_kraft_metadata(str(checkpoint)).metadata_offset == offset
+
+
+def test_an_offset_that_no_log_has_is_not_known(tmp_path: Path) -> None:
+    (checkpoint,) = HOME.glob(f"{1947:020}-*.checkpoint")
+    for offset, known in (("9" * 20, None), (f"{2**63:020}", None), (f"{2**63 - 1:020}", 2**63 - 1)):
+        renamed = shutil.copy(checkpoint, tmp_path / f"{offset}-0000000001.checkpoint")
+        assert read_kraft_metadata(str(renamed)).metadata_offset == known
 
 
 @pytest.mark.parametrize(
