@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from analyzers.failures import cause_of, words_of
+from analyzers.failures import reason_in_python, words_of
 from analyzers.jvm import is_submitted
 from analyzers.session import settings_for, spark_session
 from kreplica.errors import ExitCode, KreplicaError, UnreachableError, UsageError
@@ -140,7 +140,7 @@ def unfit(spark: SparkSession, tasks: Sequence[MonthTask]) -> str:
         shared = all(_holds(storage, path, token) for path in written)
         return "" if shared else f"what an executor writes does not appear in {storage.named('')}"
     except PythonException as error:
-        return cause_of(words_of(error).splitlines()[-1])
+        return reason_in_python(words_of(error))
     finally:
         for path in (asked, *written):
             with suppress(OSError, KreplicaError):

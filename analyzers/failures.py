@@ -82,6 +82,22 @@ def cause_of(words: str) -> str:
     return _CLASS.sub("", (causes or lines)[-1 if causes else 0])
 
 
+_PYTHON_ERROR = re.compile(r"^(?:\w+\.)*\w*(?:Error|Exception)\b.*$", re.MULTILINE)
+_NO_MODULE = re.compile(r"No module named '([\w.]+)'")
+
+
+def reason_in_python(words: str) -> str:
+    """The reason why Python failed on an executor, from a message that holds its stack trace.
+
+    A Connect server goes on with the SQLSTATE, and may with the stack trace of its JVM.
+    """
+    found = _PYTHON_ERROR.search(words.rpartition("Traceback (most recent call last)")[2])
+    if found is None:
+        return cause_of(words)
+    absent = _NO_MODULE.search(found[0])
+    return f"an executor has no {absent[1]}" if absent else found[0]
+
+
 def _failure(words: str, asked: Mapping[str, str], lost: str) -> Exception:
     if found := _explanation(words) or refused_setting(words, asked):
         return found
