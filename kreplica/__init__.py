@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from kreplica.engine.explorer.kraft.state import KraftBounds as KraftBounds
     from kreplica.engine.explorer.one_partition.state import Bounds as Bounds
     from kreplica.engine.explorer.proof import whatif_prove as whatif_prove
+    from kreplica.engine.explorer.quorum.state import QuorumBounds as QuorumBounds
     from kreplica.engine.explorer.settings.state import SettingsBounds as SettingsBounds
     from kreplica.errors import KreplicaError as KreplicaError
     from kreplica.execution.executor import Pace as Pace
@@ -218,6 +219,7 @@ _HOMES = {
     "wait": "kreplica.monitoring.wait",
     "whatif_fail": "kreplica.monitoring.failure",
     "whatif_list": "kreplica.scenarios.listing",
+    "QuorumBounds": "kreplica.engine.explorer.quorum.state",
     "SettingsBounds": "kreplica.engine.explorer.settings.state",
     "whatif_prove": "kreplica.engine.explorer.proof",
     "whatif_show": "kreplica.scenarios.listing",

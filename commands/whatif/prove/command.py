@@ -26,6 +26,7 @@ def register(group: typer.Typer) -> None:
             "kreplica whatif prove --model truncate-to-hw --save-plan plan.json",
             "kreplica whatif prove --model kip-966 --replicas 2 --min-isr 1 --fences 1",
             "kreplica whatif prove --model settings-4.1 --set acks=1",
+            "kreplica whatif prove --model quorum-m2 --invariant one-leader",
         ),
     )(prove)
 
@@ -43,7 +44,7 @@ def prove(
             help="truncate-to-hw, kip-101, kip-279, kip-320-first-try, kip-320, kip-320-last-kept; kip-320-m1 to -m7"
             " lack a guard;"
             " async-isr, async-isr-m1; of KRaft clusters kraft, kraft-last-kept, kip-966; by settings settings-3.9,"
-            " settings-4.1, settings-4.1-mended.",
+            " settings-4.1, settings-4.1-mended; of the controllers quorum, quorum-m1 to -m6.",
         ),
     ] = "kip-320",
     replicas: Annotated[int | None, _number("--replicas", "Replicas.  [default: 3]", 1, 5)] = None,
@@ -52,14 +53,16 @@ def prove(
     ] = None,
     records: Annotated[
         int | None,
-        _number("--records", "Records that producers write.  [default: 2; KRaft, settings: 1; not of async-isr]", 1),
+        _number(
+            "--records", "Records that are written.  [default: 2; KRaft, settings: 1; quorum: 0; not of async-isr]", 1
+        ),
     ] = None,
     epochs: Annotated[
         int | None,
         _number(
             "--epochs",
             "The largest leader epoch, of async-isr partition epoch, counted from 0."
-            "  [default: 2; 3; not of KRaft, settings]",
+            "  [default: 2; 3; quorum: 2, counted from 1; not of KRaft, settings]",
         ),
     ] = None,
     min_isr: Annotated[
@@ -68,14 +71,21 @@ def prove(
     in_sync: Annotated[
         int | None, _number("--in-sync", "KRaft: replicas in sync at first.  [default: all]", 1, 5)
     ] = None,
-    fences: Annotated[int | None, _number("--fences", "KRaft: brokers that run and are fenced.  [default: 0]")] = None,
+    fences: Annotated[
+        int | None,
+        _number("--fences", "KRaft: brokers that run and are fenced; quorum: controllers cut off.  [default: 0; 1]"),
+    ] = None,
     losses: Annotated[
         int | None,
         _number("--losses", "KRaft, settings: brokers that crash and lose their log.  [default: 1; settings: 0]"),
     ] = None,
     stops: Annotated[
         int | None,
-        _number("--stops", "KRaft, settings: brokers that stop and keep their log.  [default: 0; settings: any fault]"),
+        _number(
+            "--stops",
+            "KRaft, settings: brokers that stop and keep their log; quorum: controllers that crash and start again."
+            "  [default: 0; settings: any fault; quorum: 1]",
+        ),
     ] = None,
     shrinks: Annotated[
         int | None, _number("--shrinks", "KRaft: times that leaders find others too slow.  [default: 0]")
@@ -102,9 +112,10 @@ def prove(
             metavar="NAME",
             help="strong-isr, weak-isr, hw-prefix or epoch-prefix; of async-isr valid-high-watermark; of KRaft clusters"
             " quorum-superset, leader-completeness, candidate-completeness, committed-kept, consistent-read,"
-            " log-matching or recovery-quorum; of settings acknowledged-kept; of all but async-isr the goals"
-            " write-taken, isr-settles, metadata-settles; may be repeated.  [default: strong-isr;"
-            " valid-high-watermark; leader-completeness; acknowledged-kept]",
+            " log-matching or recovery-quorum; of settings acknowledged-kept; of all but async-isr and the quorum the"
+            " goals write-taken, isr-settles, metadata-settles; of the quorum metadata-kept, one-leader, own-epoch,"
+            " committed-agrees and the goal leader-settles; may be repeated.  [default: strong-isr;"
+            " valid-high-watermark; leader-completeness; acknowledged-kept; metadata-kept]",
         ),
     ] = None,
     symmetry: Annotated[
@@ -112,7 +123,7 @@ def prove(
         typer.Option(
             "--symmetry",
             help="Take states that differ only in which broker is which for one: fewer states, the same verdict;"
-            " not of async-isr, KRaft, settings.",
+            " not of async-isr, KRaft, settings, quorum.",
         ),
     ] = False,
     memory: Annotated[
@@ -131,8 +142,9 @@ def prove(
     The models are the published ones of how Kafka truncated logs and fenced leaders up to KIP-320, of requests for an
     ISR that are under way, and of a KRaft cluster, message by message, without and with eligible leader replicas
     (KIP-966). The models of settings are one KRaft partition by the engine's own rules: with these settings, do so many
-    faults lose a record that was acknowledged? A goal is what is to come about from every state, and to stay, once no
-    fault comes any more. What holds, holds within the bounds that stand beside it. A
+    faults lose a record that was acknowledged? The quorum is that of the controllers: elections, and what a majority
+    has committed. A goal is what is to come about from every state, and to stay, once no fault comes any more. What
+    holds, holds within the bounds that stand beside it. A
     counterexample of the first is also played as faults of a run, under a release of Kafka that is like the model and
     under the one that mends it; kreplica whatif run --plan plays it again.
 

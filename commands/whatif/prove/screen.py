@@ -85,7 +85,7 @@ def _show_steps(proof: Proof, invariant: str, console: Console) -> None:
         TableColumn("WHAT", fold=True),
         TableColumn("LEADER", drop=2),
         TableColumn("ISR", drop=1),
-        *(TableColumn(f"BROKER {broker['id']}") for broker in rows[0].brokers),
+        *(TableColumn(f"{proof.family.node.upper()} {broker['id']}") for broker in rows[0].brokers),
     ]
     print_columns(console, columns, [_cells(row) for row in rows])
     console.print("\nThe same as a diagram (the time is the number of the step)")

@@ -19,6 +19,9 @@ from kreplica.engine.explorer.one_partition import models as partition_models
 from kreplica.engine.explorer.one_partition import trace as partition_trace
 from kreplica.engine.explorer.one_partition.state import Bounds, PartitionState
 from kreplica.engine.explorer.one_partition.state import symmetry as partition_symmetry
+from kreplica.engine.explorer.quorum import models as quorum_models
+from kreplica.engine.explorer.quorum import trace as quorum_trace
+from kreplica.engine.explorer.quorum.state import QuorumBounds
 from kreplica.engine.explorer.settings import models as settings_models
 from kreplica.engine.explorer.settings import state as settings_state
 from kreplica.engine.explorer.settings import trace as settings_trace
@@ -30,7 +33,7 @@ from kreplica.errors import UsageError
 from kreplica.model.nearest_names import nearest_or_known
 from kreplica.model.words import counted
 
-ProofBounds = Bounds | KraftBounds | AsyncBounds | SettingsBounds
+ProofBounds = Bounds | KraftBounds | AsyncBounds | SettingsBounds | QuorumBounds
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,7 @@ class Family:
         told: An action in words, with the state before it.
         events_of: A counterexample as a trace.
         symmetry: Replicas that are alike; None where the first is not like the others.
+        node: What a replica is on.
     """
 
     names: Sequence[str]
@@ -64,6 +68,7 @@ class Family:
     told: Callable[[State, Taken], str]
     events_of: Callable[[State, Sequence[Taken]], list[Event]]
     symmetry: Callable[..., Symmetry] | None = None
+    node: str = "broker"
 
 
 def family_of(model: str) -> Family:
@@ -226,4 +231,47 @@ SETTINGS = Family(
     events_of=settings_trace.events_of,
 )
 
-FAMILIES = (PARTITION, *map(_async_family, async_models.TABLES), KRAFT, SETTINGS)
+# -- the quorum of controllers
+
+
+def _quorum_limits(bounds: QuorumBounds) -> dict[str, int]:
+    return {
+        "replicas": bounds.replicas,
+        "log": bounds.log,
+        "epochs": bounds.last_epoch,
+        "records": bounds.records,
+        "stops": bounds.stops,
+        "fences": bounds.fences,
+    }
+
+
+def _quorum_model(name: str, bounds: QuorumBounds) -> Model:
+    if bounds.last_epoch < 1 or bounds.fences > 1:
+        raise UsageError(f"{name} has epochs from 1 on, and one controller at most that is cut off")
+    return quorum_models.model_of(name, bounds)
+
+
+def _quorum_sentence(bounds: QuorumBounds) -> str:
+    return (
+        f"{counted(bounds.replicas, 'controller')}, epochs 1 to {bounds.last_epoch}, logs of"
+        f" {counted(bounds.log, 'record')}, {counted(bounds.records, 'record')} written besides one of each leader;"
+        f" {counted(bounds.stops, 'crash', 'crashes')}, {counted(bounds.fences, 'controller')} cut off"
+    )
+
+
+QUORUM = Family(
+    names=tuple(quorum_models.TABLES),
+    sound="quorum",
+    default=QuorumBounds(replicas=3, log=2, last_epoch=2, records=0, stops=1, fences=1),
+    model_of=_quorum_model,
+    limits=_quorum_limits,
+    sentence=_quorum_sentence,
+    more_room="",
+    begins="nobody leads yet, every log is empty",
+    seen=quorum_trace.seen,
+    told=lambda _before, step: step.action.words(step.chosen),
+    events_of=quorum_trace.events_of,
+    node="controller",
+)
+
+FAMILIES = (PARTITION, *map(_async_family, async_models.TABLES), KRAFT, SETTINGS, QUORUM)

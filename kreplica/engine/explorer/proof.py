@@ -45,8 +45,8 @@ class ProofStep(Struct, frozen=True):
     brokers: Annotated[
         Sequence[Any],
         Meaning(
-            "each broker: id, leads (whether it takes itself for the leader), leader, leader_epoch and isr as it knows"
-            " them, high_watermark, log (record and leader epoch of each offset)"
+            "each broker, of the quorum each controller: id, leads (whether it takes itself for the leader), leader,"
+            " leader_epoch and isr as it knows them, high_watermark, log (record and leader epoch of each offset)"
         ),
     ]
 
@@ -143,8 +143,8 @@ def whatif_prove(
 
     Args:
         model: Name of a model.
-        bounds: Its bounds, ``Bounds``, ``AsyncBounds``, ``KraftBounds`` or ``SettingsBounds``; None for those of the
-            command.
+        bounds: Its bounds, ``Bounds``, ``AsyncBounds``, ``KraftBounds``, ``SettingsBounds`` or ``QuorumBounds``;
+            None for those of the command.
         invariants: Names of invariants and goals, the first invariant of the model if there is none; the search ends
             early once each is broken and no goal is asked.
         symmetry: Whether states that differ only in which replica is which are taken for one.
@@ -179,7 +179,7 @@ def whatif_prove(
 
 def _symmetric(family: Family, model: Model, bounds: ProofBounds) -> Model:
     if family.symmetry is None:
-        raise UsageError(f"{model.name} has no symmetry: its first replica is not like the others")
+        raise UsageError(f"{model.name} has no symmetry that the search knows of")
     return replace(model, symmetry=family.symmetry(bounds))
 
 

@@ -55,6 +55,8 @@ class Change:
         before, after: The states.
     """
 
+    partition = PARTITION
+
     def __init__(self, time: int, before: PartitionState, after: PartitionState) -> None:
         self.time = time
         self.before = before
@@ -68,6 +70,10 @@ class Change:
             found += self.log(replica)
             found += self.high_watermark(replica)
         return found
+
+    def node(self, replica: int) -> str:
+        """The node of a replica."""
+        return f"broker-{broker_of(replica)}"
 
     def event(self, kind: Kind, node: str, *values: object) -> Event:
         """An event at a node."""
@@ -104,17 +110,17 @@ class Change:
 
     def log(self, replica: int) -> list[Event]:
         """Records that a log gains or loses."""
-        node, begin, end = f"broker-{broker_of(replica)}", log_end(self.before, replica), log_end(self.after, replica)
+        node, begin, end = self.node(replica), log_end(self.before, replica), log_end(self.after, replica)
         if end < begin:
-            return [self.event(Kind.TRUNCATED, node, PARTITION, begin, end, "")]
+            return [self.event(Kind.TRUNCATED, node, self.partition, begin, end, "")]
         if end == begin:
             return []
         name = record_name(self.after, record_at(self.after, replica, begin))
         record = Record(epoch_at(self.after, replica, begin), name)
         if leads(self.after, replica):
-            return [self.event(Kind.APPENDED, node, PARTITION, begin, end, (record,), LEADER)]
-        source = f"broker-{broker_of(self.after.leader[replica])}"
-        appended = self.event(Kind.APPENDED, node, PARTITION, begin, end, (record,), FOLLOWER)
+            return [self.event(Kind.APPENDED, node, self.partition, begin, end, (record,), LEADER)]
+        source = self.node(self.after.leader[replica])
+        appended = self.event(Kind.APPENDED, node, self.partition, begin, end, (record,), FOLLOWER)
         return [self.message(node, source, "Fetch answer"), appended]
 
     def high_watermark(self, replica: int) -> list[Event]:
@@ -123,4 +129,4 @@ class Change:
         if now == self.before.high_watermark[replica]:
             return []
         role = LEADER if leads(self.after, replica) else FOLLOWER
-        return [self.event(Kind.HIGH_WATERMARK, f"broker-{broker_of(replica)}", PARTITION, now, role)]
+        return [self.event(Kind.HIGH_WATERMARK, self.node(replica), self.partition, now, role)]

@@ -4,10 +4,12 @@ org.apache.kafka.raft.LeaderState, since 3.3 (KIP-595). A quorum of 2f+1 goes on
 f+1 replicas survives as many losses with fewer copies, but waits for its slowest member until that is removed.
 """
 
+from collections.abc import Sequence
+
 from kreplica.engine.rules.replication.replica_set import NO_LEADER, contains, size
 
 
-def quorum_high_watermark(end_offsets: tuple[int, ...], epoch_start_offset: int, high_watermark: int) -> int:
+def quorum_high_watermark(end_offsets: Sequence[int], epoch_start_offset: int, high_watermark: int) -> int:
     """The high watermark of the metadata log.
 
     LeaderState.maybeUpdateHighWatermark: the largest offset that a majority has, once that is above the start of the
@@ -43,6 +45,37 @@ def quorum_leader(last_epochs: list[int], end_offsets: list[int], voting: int) -
             if best == NO_LEADER or later or (same and end_offsets[voter] > end_offsets[best]):
                 best = voter
     return best
+
+
+def log_is_up_to_date(last_epoch: int, end_offset: int, own_last_epoch: int, own_end_offset: int) -> bool:
+    """True if a candidate's log is not behind a voter's own: its last epoch, then its end.
+
+    KafkaRaftClient.handleVoteRequest: OffsetAndEpoch.compareTo.
+    """
+    return last_epoch > own_last_epoch or (last_epoch == own_last_epoch and end_offset >= own_end_offset)
+
+
+def grants_vote(
+    candidate: int, candidate_epoch: int, epoch: int, voted_for: int, leader: int, up_to_date: bool
+) -> bool:
+    """True if a voter votes for a candidate.
+
+    KafkaRaftClient.handleVoteRequest, QuorumState.canGrantVote, without a preliminary vote (KIP-996, 4.0): a request of
+    an older epoch is fenced, one of a later epoch makes the voter forget vote and leader of its own; in one epoch it
+    votes for one candidate, and for none once it knows the leader.
+
+    Args:
+        candidate, candidate_epoch: Who asks, and the epoch in which it stands.
+        epoch: The voter's own.
+        voted_for: The candidate that it has voted for in it, itself if it stands; NO_LEADER if none.
+        leader: The leader that it knows in it; NO_LEADER if none.
+        up_to_date: Whether the candidate's log is not behind the voter's: ``log_is_up_to_date``.
+    """
+    if candidate_epoch < epoch:
+        return False
+    if candidate_epoch > epoch:
+        return up_to_date
+    return leader == NO_LEADER and (voted_for == candidate or (voted_for == NO_LEADER and up_to_date))
 
 
 def has_majority(voters: int, reachable: int) -> bool:

@@ -53,8 +53,8 @@ COMPILED = {
     "producer_batches": "batch_is_full delivery_is_over is_sent_again may_send",
     "producer_state": "duplicate_offset in_sequence producer_epoch_error producer_expired sequence_after"
     " sequence_error",
-    "quorum": "copies_needed has_majority quorum_commit_latency quorum_high_watermark quorum_leader"
-    " resigns_without_fetches",
+    "quorum": "copies_needed grants_vote has_majority log_is_up_to_date quorum_commit_latency quorum_high_watermark"
+    " quorum_leader resigns_without_fetches",
     "reassignment": "completed completes kraft_cancelled zookeeper_elect_reassigned zookeeper_move_is_fixed",
     "replica_set": "contains everybody first members only size without",
     "unclean_election": "kraft_rechecks recovering_after zookeeper_reacts_to_setting",
