@@ -88,6 +88,7 @@ completions: $(READY) ## write completions/ from the program
 
 losses: $(READY) ## write the table of docs/losses.md: settings that lose records, by faults
 	$(BIN)/python docs/generator/loss_table.py docs/losses.md
+	$(BIN)/python docs/generator/client_table.py docs/losses.md
 
 constraints: $(READY) ## renew constraints.txt: the newest versions that pyproject.toml allows
 	printf 'hatchling\n' | $(BIN)/uv pip compile --quiet --universal --upgrade --all-extras --no-annotate \

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from kreplica.config.listing import config_use as config_use
     from kreplica.config.ways_in import resolve_handles as resolve_handles
     from kreplica.engine.explorer.asynchronous_isr.models import AsyncBounds as AsyncBounds
+    from kreplica.engine.explorer.clients.bounds import ClientBounds as ClientBounds
     from kreplica.engine.explorer.kraft.state import KraftBounds as KraftBounds
     from kreplica.engine.explorer.one_partition.state import Bounds as Bounds
     from kreplica.engine.explorer.proof import whatif_prove as whatif_prove
@@ -158,6 +159,7 @@ _HOMES = {
     "config_list": "kreplica.config.listing",
     "config_show": "kreplica.config.listing",
     "config_use": "kreplica.config.listing",
+    "ClientBounds": "kreplica.engine.explorer.clients.bounds",
     "KraftBounds": "kreplica.engine.explorer.kraft.state",
     "count_all": "kreplica.health.listing",
     "decode_check": "kreplica.formats.checks.directories",

@@ -313,6 +313,24 @@ def test_a_goal_is_told_as_an_invariant_is(kreplica: Kreplica) -> None:
     assert "write-taken: without faults there is a leader that takes and commits writes, in the end" in held.out
 
 
+def test_a_model_of_clients_and_one_of_the_quorum(kreplica: Kreplica) -> None:
+    """The late EndTxn of the first transaction commits the second; a voter that forgets its vote elects two leaders."""
+    done = kreplica("whatif", "prove", "--model", "end-txn-1", "--faults", "1")
+    assert done.code == 1
+    assert "BROKEN ends-as-asked after 6 steps, of end-txn-1" in done.out
+    assert "the delayed request of transaction 1 arrives" in done.out
+    assert "diagram" not in done.out
+    refused = kreplica("whatif", "prove", "--model", "end-txn-2", "--records", "4")
+    assert (refused.code, "end-txn-2 has room for 3 records and 3 faults" in refused.err) == (2, True)
+    words = ("--log", "1", "--epochs", "1", "--fences", "0", "--invariant", "one-leader")
+    done = kreplica("whatif", "prove", "--model", "quorum-m2", *words)
+    assert done.code == 1
+    assert "BROKEN one-leader after 7 steps, of quorum-m2" in done.out
+    assert "CONTROLLER 3" in done.out
+    refused = kreplica("whatif", "prove", "--model", "quorum", "--fences", "2")
+    assert (refused.code, "one controller at most that is cut off" in refused.err) == (2, True)
+
+
 def test_the_help_names_every_model_and_invariant(kreplica: Kreplica) -> None:
     told = " ".join(kreplica("whatif", "prove", "--help").out.split()).replace("- ", "-")  # lines end at hyphens
     names = {name for family in FAMILIES for name in family.names}
@@ -321,9 +339,9 @@ def test_the_help_names_every_model_and_invariant(kreplica: Kreplica) -> None:
         *(f"kip-320-m{number}" for number in range(1, 8)),
         *(f"quorum-m{number}" for number in range(1, 7)),
     }
-    last = [family.model_of(family.names[-1], family.default) for family in FAMILIES]
+    last = [family.model_of(name, family.default) for family in FAMILIES for name in family.names]
     invariants = {one.name for model in last for one in model.invariants}
-    assert len(invariants) == 17
+    assert len(invariants) == 24
     goals = {one.name for model in last for one in model.goals}
     assert len(goals) == 4
     for name in (*(names - mutants), *invariants, *goals):

@@ -44,12 +44,14 @@ def prove(
             help="truncate-to-hw, kip-101, kip-279, kip-320-first-try, kip-320, kip-320-last-kept; kip-320-m1 to -m7"
             " lack a guard;"
             " async-isr, async-isr-m1; of KRaft clusters kraft, kraft-last-kept, kip-966; by settings settings-3.9,"
-            " settings-4.1, settings-4.1-mended; of the controllers quorum, quorum-m1 to -m6.",
+            " settings-4.1, settings-4.1-mended; of the controllers quorum, quorum-m1 to -m6; of"
+            " clients retries, retries-one, retries-idempotent, commit-before, commit-after, commit-auto,"
+            " commit-handed-over, end-txn-1, end-txn-2.",
         ),
     ] = "kip-320",
     replicas: Annotated[int | None, _number("--replicas", "Replicas.  [default: 3]", 1, 5)] = None,
     log: Annotated[
-        int | None, _number("--log", "Most records of a log.  [default: 2; not of KRaft, settings]", 1)
+        int | None, _number("--log", "Most records of a log.  [default: 2; not of KRaft, settings, clients]", 1)
     ] = None,
     records: Annotated[
         int | None,
@@ -62,7 +64,7 @@ def prove(
         _number(
             "--epochs",
             "The largest leader epoch, of async-isr partition epoch, counted from 0."
-            "  [default: 2; 3; quorum: 2, counted from 1; not of KRaft, settings]",
+            "  [default: 2; 3; quorum: 2, counted from 1; not of KRaft, settings, clients]",
         ),
     ] = None,
     min_isr: Annotated[
@@ -94,7 +96,8 @@ def prove(
         int | None, _number("--messages", "KRaft: messages under way at once.  [default: 8]", 1, 32)
     ] = None,
     faults: Annotated[
-        int | None, _number("--faults", "Settings: faults of any kind, crashes among them.  [default: 1]", 0, 5)
+        int | None,
+        _number("--faults", "Settings, clients: faults of any kind, crashes among them.  [default: 1]", 0, 5),
     ] = None,
     settings: Annotated[
         list[str] | None,
@@ -112,10 +115,12 @@ def prove(
             metavar="NAME",
             help="strong-isr, weak-isr, hw-prefix or epoch-prefix; of async-isr valid-high-watermark; of KRaft clusters"
             " quorum-superset, leader-completeness, candidate-completeness, committed-kept, consistent-read,"
-            " log-matching or recovery-quorum; of settings acknowledged-kept; of all but async-isr and the quorum the"
-            " goals write-taken, isr-settles, metadata-settles; of the quorum metadata-kept, one-leader, own-epoch,"
-            " committed-agrees and the goal leader-settles; may be repeated.  [default: strong-isr;"
-            " valid-high-watermark; leader-completeness; acknowledged-kept; metadata-kept]",
+            " log-matching or recovery-quorum; of settings acknowledged-kept; of all but async-isr, quorum and clients"
+            " the goals write-taken, isr-settles, metadata-settles; of the quorum metadata-kept, one-leader, own-epoch,"
+            " committed-agrees and the goal leader-settles; of clients no-duplicate, in-order, nothing-skipped,"
+            " processed-once, commit-behind, ends-as-asked, not-half-visible; may be repeated.  [default: strong-isr;"
+            " valid-high-watermark; leader-completeness; acknowledged-kept; metadata-kept;"
+            " no-duplicate; nothing-skipped; ends-as-asked]",
         ),
     ] = None,
     symmetry: Annotated[
@@ -123,7 +128,7 @@ def prove(
         typer.Option(
             "--symmetry",
             help="Take states that differ only in which broker is which for one: fewer states, the same verdict;"
-            " not of async-isr, KRaft, settings, quorum.",
+            " not of async-isr, KRaft, settings, quorum, clients.",
         ),
     ] = False,
     memory: Annotated[

@@ -88,8 +88,11 @@ def _show_steps(proof: Proof, invariant: str, console: Console) -> None:
         *(TableColumn(f"{proof.family.node.upper()} {broker['id']}") for broker in rows[0].brokers),
     ]
     print_columns(console, columns, [_cells(row) for row in rows])
+    events = proof.events(invariant)
+    if not events:
+        return
     console.print("\nThe same as a diagram (the time is the number of the step)")
-    for line in space_time(moments(proof.events(invariant)), console.width if console.is_terminal else None):
+    for line in space_time(moments(events), console.width if console.is_terminal else None):
         console.print(line, markup=False, highlight=False)
 
 

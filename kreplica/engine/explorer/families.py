@@ -9,6 +9,8 @@ from kreplica.engine.explorer.asynchronous_isr import models as async_models
 from kreplica.engine.explorer.asynchronous_isr.models import AsyncBounds
 from kreplica.engine.explorer.asynchronous_isr.trace import events_of as async_events_of
 from kreplica.engine.explorer.asynchronous_isr.trace import seen_of as async_seen_of
+from kreplica.engine.explorer.clients import models as client_models
+from kreplica.engine.explorer.clients.bounds import ClientBounds
 from kreplica.engine.explorer.kraft import models as kraft_models
 from kreplica.engine.explorer.kraft import trace as kraft_trace
 from kreplica.engine.explorer.kraft.messages import MOST_EPOCH, MOST_RECORDS, MOST_REPLICAS
@@ -33,7 +35,7 @@ from kreplica.errors import UsageError
 from kreplica.model.nearest_names import nearest_or_known
 from kreplica.model.words import counted
 
-ProofBounds = Bounds | KraftBounds | AsyncBounds | SettingsBounds | QuorumBounds
+ProofBounds = Bounds | KraftBounds | AsyncBounds | SettingsBounds | QuorumBounds | ClientBounds
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,4 +276,36 @@ QUORUM = Family(
     node="controller",
 )
 
-FAMILIES = (PARTITION, *map(_async_family, async_models.TABLES), KRAFT, SETTINGS, QUORUM)
+# -- clients
+
+
+def _client_model(name: str, bounds: ClientBounds) -> Model:
+    if not 0 < bounds.records <= client_models.MOST_RECORDS or bounds.faults > client_models.MOST_FAULTS:
+        most = f"{client_models.MOST_RECORDS} records and {client_models.MOST_FAULTS} faults"
+        raise UsageError(f"{name} has room for {most}")
+    return client_models.model_of(name, bounds)
+
+
+def _client_sentence(bounds: ClientBounds) -> str:
+    return f"{counted(bounds.records, 'record')}, of end-txn transactions; {counted(bounds.faults, 'fault')}"
+
+
+def _no_events(_initial: State, _steps: Sequence[Taken]) -> list[Event]:
+    return []
+
+
+CLIENTS = Family(
+    names=tuple(client_models.TABLES),
+    sound="",
+    default=ClientBounds(records=2, faults=1),
+    model_of=_client_model,
+    limits=lambda bounds: bounds._asdict(),
+    sentence=_client_sentence,
+    more_room="",
+    begins="nothing is under way yet",
+    seen=client_models.seen,
+    told=lambda _before, step: step.action.words(step.chosen),
+    events_of=_no_events,
+)
+
+FAMILIES = (PARTITION, *map(_async_family, async_models.TABLES), KRAFT, SETTINGS, QUORUM, CLIENTS)

@@ -94,6 +94,7 @@ class Model:
         invariants: All that is known to ask of it.
         symmetry: Replicas that are taken for each other; None if each is told apart.
         healing: What goes on without faults; None where no goal is known.
+        compiles: Whether numba compiles it; a model that is small within all of its bounds need not.
     """
 
     name: str
@@ -103,6 +104,7 @@ class Model:
     invariants: tuple[Invariant, ...]
     symmetry: Symmetry | None = None
     healing: Healing | None = None
+    compiles: bool = True
 
     @property
     def goals(self) -> tuple[Goal, ...]:

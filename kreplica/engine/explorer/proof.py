@@ -143,8 +143,8 @@ def whatif_prove(
 
     Args:
         model: Name of a model.
-        bounds: Its bounds, ``Bounds``, ``AsyncBounds``, ``KraftBounds``, ``SettingsBounds`` or ``QuorumBounds``;
-            None for those of the command.
+        bounds: Its bounds, ``Bounds``, ``AsyncBounds``, ``KraftBounds``, ``SettingsBounds``, ``QuorumBounds`` or
+            ``ClientBounds``; None for those of the command.
         invariants: Names of invariants and goals, the first invariant of the model if there is none; the search ends
             early once each is broken and no goal is asked.
         symmetry: Whether states that differ only in which replica is which are taken for one.
@@ -197,6 +197,8 @@ def _explored(
     """Searches in plain Python as long as compiling takes longer, then compiled if there is numba."""
     invariants = [one for one in asked if isinstance(one, Invariant)]
     goals = [one for one in asked if isinstance(one, Goal)]
+    if not model.compiles:
+        return plain_search.search(model, invariants, memory, report, goals), []
     if find_spec("numba") is None:
         found = plain_search.search(model, invariants, memory, report, goals)
         slow = found.distinct > PLAIN_STATES

@@ -1,0 +1,1 @@
+"""Models of clients: producers that send again, consumers that commit, transactions that are ended late."""
