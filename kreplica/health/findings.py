@@ -22,7 +22,7 @@ from kreplica.health.rules import (
     Severity,
     Smallest,
 )
-from kreplica.model.columns import Column, Indices, IntColumn, Integers
+from kreplica.model.columns import Column, Indices, IntColumn, Integers, Mask, StringColumn
 from kreplica.model.evaluate import Evaluator
 from kreplica.model.expressions import Expression
 from kreplica.model.rows import Int32, Meaning
@@ -56,7 +56,7 @@ def find(snapshot: ClusterSnapshot, names: Collection[str] | None = None) -> lis
     found: list[Finding] = []
     for rule in PARTITION_RULES:
         if names is None or rule.name in names:
-            found.extend(_partition_findings(evaluator, rule))
+            found.extend(findings_of(evaluator, rule, *broken_rows(evaluator, rule)))
     for group_rule in GROUP_RULES:
         if names is None or group_rule.name in names:
             found.extend(_group_findings(evaluator, group_rule))
@@ -115,54 +115,88 @@ def _order(finding: Finding) -> tuple[object, ...]:
     return -finding.severity.rank, finding.rule, finding.topic or ""
 
 
-def _partition_findings(evaluator: Evaluator, rule: PartitionRule) -> Iterator[Finding]:
+def broken_rows(evaluator: Evaluator, rule: PartitionRule) -> tuple[Indices, Mask]:
+    """Rows that break a rule of partitions, and which of them do so with the severity that it escalates to.
+
+    Args:
+        evaluator: Over rows of partitions.
+        rule: The rule.
+    """
     rows = np.flatnonzero(evaluator.boolean(rule.when).is_true())
+    if rule.escalates is None or not len(rows):
+        return rows, np.zeros(len(rows), np.bool_)
+    return rows, evaluator.boolean(rule.escalates).is_true()[rows]
+
+
+def findings_of(evaluator: Evaluator, rule: PartitionRule, rows: Indices, worse: Mask) -> Iterator[Finding]:
+    """The findings of a rule of partitions, one for each of the rows that break it.
+
+    Args:
+        evaluator: Over rows of partitions.
+        rule: The rule.
+        rows: Rows that break it.
+        worse: Which of them do so with the severity that it escalates to.
+    """
     if not len(rows):
         return
-    escalated = [False] * len(rows)
-    if rule.escalates is not None:
-        escalated = evaluator.boolean(rule.escalates).is_true()[rows].tolist()
     names = [name for name, _ in rule.facts]
     values = [evaluator.column(expression).take(rows).to_list() for _, expression in rule.facts]
-    topics = evaluator.snapshot.strings("topic").take(rows).to_list()
-    partitions = evaluator.snapshot.integers("partition").take(rows).to_list()
-    for topic, partition, worse, *facts in zip(topics, partitions, escalated, *values, strict=True):
+    topics, partitions = (evaluator.columns[name].take(rows).to_list() for name in ("topic", "partition"))
+    for topic, partition, escalates, *facts in zip(topics, partitions, worse.tolist(), *values, strict=True):
         evidence = dict(zip(names, facts, strict=True))
-        severity = rule.escalated if worse else rule.severity
-        yield Finding(rule.name, severity, topic, partition, None, spell(rule.message, evidence), evidence)
+        severity = rule.escalated if escalates else rule.severity
+        message = spell(rule.message, evidence)
+        yield Finding(rule.name, severity, topic, partition, None, message, evidence)
 
 
 def _group_findings(evaluator: Evaluator, rule: GroupRule) -> Iterator[Finding]:
     if evaluator.length == 0:
         return
-    labels, members = _groups(evaluator, rule)
+    labels, members = groups_of(evaluator, rule)
     facts: dict[str, Column] = {
-        name: _gather(evaluator, aggregate, members, len(labels)) for name, aggregate in rule.facts
+        name: gathered(evaluator, aggregate, members, len(labels)) for name, aggregate in rule.facts
     }
     broken = Evaluator(evaluator.snapshot, facts).boolean(rule.when).is_true()
     for group in np.flatnonzero(broken).tolist():
-        evidence = {name: column[group] for name, column in facts.items()}
-        topic, broker = (labels[group], None) if rule.key is None else (None, labels[group])
-        message = spell(rule.message, evidence)
-        yield Finding(rule.name, rule.severity, topic, None, broker, message, evidence)  # type: ignore[arg-type]
+        yield group_finding(rule, labels[group], {name: column[group] for name, column in facts.items()})
 
 
-def _groups(evaluator: Evaluator, rule: GroupRule) -> tuple[list[str] | list[int], Integers]:
-    """Labels of the groups, and for each partition the number of its group, -1 for none."""
+def group_finding(rule: GroupRule, label: str | int, evidence: Mapping[str, object]) -> Finding:
+    """The finding of a rule of topics or brokers.
+
+    Args:
+        rule: The rule.
+        label: The topic or the broker.
+        evidence: The facts behind it.
+    """
+    topic, broker = (label, None) if rule.key is None else (None, label)
+    message = spell(rule.message, evidence)
+    return Finding(rule.name, rule.severity, topic, None, broker, message, evidence)  # type: ignore[arg-type]
+
+
+def groups_of(evaluator: Evaluator, rule: GroupRule) -> tuple[list[str] | list[int], Integers]:
+    """Labels of the groups, and for each row of partitions the number of its group, -1 for none."""
     if rule.key is None:
-        topics = evaluator.snapshot.strings("topic")
+        topics = evaluator.columns["topic"]
+        assert isinstance(topics, StringColumn), "topics have names"
         return list(topics.dictionary), topics.codes.astype(np.int64)
     key = evaluator.integer(rule.key)
     labels, numbers = np.unique(key.values, return_inverse=True)
     return labels.tolist(), numbers if key.valid is None else np.where(key.valid, numbers, -1)
 
 
-def _gather(evaluator: Evaluator, aggregate: Aggregate, members: Integers, groups: int) -> IntColumn:
+def gathered(evaluator: Evaluator, aggregate: Aggregate, members: Integers, groups: int) -> IntColumn:
+    """An aggregate for each group.
+
+    Args:
+        evaluator: Over rows of partitions.
+        aggregate: The aggregate.
+        members: The number of each row's group, -1 for none.
+        groups: Number of groups.
+    """
     inside = members >= 0
-    if isinstance(aggregate, Rows):
-        return _count(members[inside], groups)
-    if isinstance(aggregate, RowsWhere):
-        return _count(members[inside & evaluator.boolean(aggregate.condition).is_true()], groups)
+    if isinstance(aggregate, Rows | RowsWhere):
+        return _count(members[inside & counted_rows(evaluator, aggregate)], groups)
     assert isinstance(aggregate, Smallest | Largest), f"no way to gather {aggregate}"
     value = evaluator.integer(aggregate.value)
     rows: Indices = np.flatnonzero(inside if value.valid is None else inside & value.valid)
@@ -170,9 +204,16 @@ def _gather(evaluator: Evaluator, aggregate: Aggregate, members: Integers, group
     seen[members[rows]] = True
     extreme = np.minimum if isinstance(aggregate, Smallest) else np.maximum
     start = np.iinfo(np.int64).max if isinstance(aggregate, Smallest) else np.iinfo(np.int64).min
-    gathered = np.full(groups, start, dtype=np.int64)
-    extreme.at(gathered, members[rows], value.values[rows])
-    return IntColumn(gathered, None if bool(seen.all()) else seen)
+    found = np.full(groups, start, dtype=np.int64)
+    extreme.at(found, members[rows], value.values[rows])
+    return IntColumn(found, None if bool(seen.all()) else seen)
+
+
+def counted_rows(evaluator: Evaluator, aggregate: Rows | RowsWhere) -> Mask:
+    """Rows that an aggregate counts."""
+    if isinstance(aggregate, Rows):
+        return np.ones(evaluator.length, np.bool_)
+    return evaluator.boolean(aggregate.condition).is_true()
 
 
 def _count(members: Integers, groups: int) -> IntColumn:

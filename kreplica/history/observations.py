@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -167,15 +167,33 @@ def to_table(seen: Sequence[Seen]) -> Table:
     return Table.from_rows(SCHEMA, ({OBSERVATION: place, **one.row} for place, one in enumerate(seen)))
 
 
+class _Row(Mapping[str, object]):
+    """One row of columns that many share: a month has thousands, all but three of whose values are mostly the same."""
+
+    __slots__ = ("_columns", "_place")
+
+    def __init__(self, columns: Mapping[str, Sequence[object]], place: int) -> None:
+        self._columns, self._place = columns, place
+
+    def __getitem__(self, name: str) -> object:
+        return self._columns[name][self._place]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+
 def from_table(table: Table) -> list[Seen]:
     """The observations of a month, in order."""
+    rows = table.sorted()
+    columns = {name: rows[name].to_list() for name in SCHEMA.names if name != OBSERVATION}
     found = []
-    for row in table.sorted().rows():
-        del row[OBSERVATION]
-        taken_ms, digest = row[TAKEN_MS], row["digest"]
+    for place, (taken_ms, digest) in enumerate(zip(columns[TAKEN_MS], columns["digest"], strict=True)):
         assert isinstance(taken_ms, int)
         assert isinstance(digest, str)
-        found.append(Seen(taken_ms, digest, row))
+        found.append(Seen(taken_ms, digest, _Row(columns, place)))
     return found
 
 

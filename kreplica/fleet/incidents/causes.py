@@ -4,6 +4,7 @@ log directories, settings that changed, and what describe finds where none of th
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,10 +16,18 @@ from kreplica.fleet.cluster import ClusterHistory, Span
 from kreplica.fleet.finding import Certainty
 from kreplica.fleet.incidents.incident import IncidentKind
 from kreplica.fleet.incidents.scenes import PartitionId, Scene, spans_of
+from kreplica.fleet.incidents.shown import Shown, holding
 from kreplica.health.causes.cause import CauseKind
+from kreplica.health.causes.explain import Explanation
+from kreplica.health.causes.facts import offline_directories
 from kreplica.health.causes.smallest_set import Culprit, Key, find_culprits
+from kreplica.history.coding import NOTHING
 from kreplica.history.tables import OBSERVATION, TABLES
+from kreplica.model.columns import Indices
+from kreplica.model.evaluate import Evaluator
 from kreplica.model.schema import LOG_DIRS
+from kreplica.model.snapshot import ClusterSnapshot
+from kreplica.model.table import Table
 from kreplica.model.words import listed, named
 
 _LOG_DIRS = next(table for table in TABLES if table.of is LOG_DIRS)
@@ -58,6 +67,11 @@ class Cause:
     partitions: frozenset[PartitionId] | None = None
     evidence: dict[str, object] = field(default_factory=dict)
 
+    @cached_property
+    def topics(self) -> frozenset[str]:
+        """The topics of these partitions."""
+        return frozenset(topic for topic, _ in self.partitions or ())
+
     def is_on(self, place: int) -> bool:
         """True if it may explain what a scene is the first to show: replicas catch up when it is over."""
         return self.begin <= place and (self.end is None or place <= self.end)
@@ -88,31 +102,54 @@ class Ground:
         self.restart_ms = max(RESTART_MS, 2 * usual)
 
     @cached_property
-    def free_space(self) -> list[tuple[tuple[int, str], int, int]]:
-        """Samples of the space left in log directories: broker and path, observation, bytes; in order of time."""
-        found = []
+    def free_space(self) -> dict[int, list[tuple[str, int, int]]]:
+        """Samples of the space left in the log directories of each broker: path, observation, bytes; by time."""
+        found: dict[int, list[tuple[str, int, int]]] = defaultdict(list)
         for month, shift in self.history.line.numbered():
             table = month.samples(_LOG_DIRS)
             names = ("broker", "path", OBSERVATION, "usable_bytes")
             for broker, path, number, usable in zip(*(table[name].to_list() for name in names), strict=True):
                 if usable is not None and number in month.inside:
-                    found.append(((int(broker), str(path)), int(number) + shift, int(usable)))
-        return sorted(found, key=lambda one: one[1])
+                    found[int(broker)].append((str(path), int(number) + shift, int(usable)))
+        return {broker: sorted(some, key=lambda one: one[1]) for broker, some in found.items()}
 
     def ms(self, number: int) -> int:
         """Milliseconds of an observation."""
         return int(self.history.times[number])
 
+    def place(self, number: int) -> int:
+        """Place of the last scene up to an observation; 0 where there is none."""
+        return max(bisect_right(self.scenes, number, key=lambda scene: scene.number) - 1, 0)
+
+    @cached_property
+    def places(self) -> dict[int, int]:
+        """Place of each scene by its observation."""
+        return {scene.number: place for place, scene in enumerate(self.scenes)}
+
+    @cached_property
+    def numbers(self) -> dict[int, int]:
+        """The first observation of each time."""
+        return {moment: number for number, moment in reversed(list(enumerate(self.history.times.tolist())))}
+
+    @cached_property
+    def _racks(self) -> list[dict[int, str]]:
+        """The rack of each broker as it was last told up to each scene."""
+        found: list[dict[int, str]] = []
+        told: dict[int, str] = {}
+        around = self.scenes[0].stage.around if self.scenes else []
+        for at, snapshot in enumerate(around):
+            if at == 0 or snapshot is not around[at - 1]:
+                told = {**told, **snapshot.racks}
+            found.append(told)
+        return found
+
     def racks(self, place: int) -> dict[int, str]:
         """The rack of each broker, as it was last told up to a scene."""
-        found: dict[int, str] = {}
-        for scene in self.scenes[: place + 1]:
-            found.update(scene.snapshot.racks)
-        return found
+        return self._racks[place]
 
     def brokers(self, place: int) -> frozenset[int]:
         """Brokers that are registered or hold replicas at a scene."""
-        return frozenset(self.scenes[place].why.facts.broker_ids.tolist())
+        return frozenset(self.scenes[place].stage.broker_ids(place).tolist())
 
 
 def causes_of(ground: Ground) -> list[Cause]:
@@ -222,7 +259,7 @@ def _end_chain(ground: Ground, chain: Sequence[_Down], rolls: list[Cause], rest:
 
 
 def _versions(ground: Ground, place: int) -> dict[int, object]:
-    return {int(str(row["broker"])): row["version"] for row in ground.scenes[max(place, 0)].snapshot.brokers.rows()}
+    return {int(str(row["broker"])): row["version"] for row in ground.scenes[max(place, 0)].brokers.rows()}
 
 
 def _down_cause(ground: Ground, group: Sequence[_Down]) -> Cause:
@@ -256,16 +293,16 @@ def _name_of(ground: Ground, place: int, brokers: Sequence[int]) -> tuple[Incide
 
 def _full_before(ground: Ground, broker: int, number: int, path: str | None = None) -> dict[str, object]:
     """The fullest log directory of a broker in the last sample up to an observation, if it was full."""
-    totals = {
-        (int(str(row["broker"])), str(row["path"])): row["total_bytes"]
-        for scene in ground.scenes
-        if scene.number <= number
-        for row in scene.snapshot.log_dirs.rows()
-        if row["total_bytes"] is not None
-    }
-    last = {key: (at, usable) for key, at, usable in ground.free_space if key[0] == broker and at <= number}
-    for (_, where), (_, usable) in sorted(last.items()):
-        total = totals.get((broker, where))
+    totals: dict[str, object] = {}
+    before: Table | None = None
+    for scene in ground.scenes[: ground.place(number) + 1]:
+        if scene.number <= number and scene.log_dirs is not before:
+            before = scene.log_dirs
+            own = (row for row in before.rows() if row["broker"] == broker and row["total_bytes"] is not None)
+            totals.update((str(row["path"]), row["total_bytes"]) for row in own)
+    last = {where: usable for where, at, usable in ground.free_space.get(broker, ()) if at <= number}
+    for where, usable in sorted(last.items()):
+        total = totals.get(where)
         if (path is None or where == path) and isinstance(total, int) and usable < FULL_SHARE * total:
             return {"log_dir": where, "usable_bytes": usable, "total_bytes": total}
     return {}
@@ -273,7 +310,9 @@ def _full_before(ground: Ground, broker: int, number: int, path: str | None = No
 
 def _directories(ground: Ground) -> Iterator[Cause]:
     """Log directories that are offline while their broker is up."""
-    some = [scene.why.facts.offline_directories for scene in ground.scenes]
+    tables = {id(scene.log_dirs): scene.log_dirs for scene in ground.scenes}
+    offline = {key: offline_directories(table) for key, table in tables.items()}
+    some = [offline[id(scene.log_dirs)] for scene in ground.scenes]
     places = sorted({(broker, path) for one in some for broker, paths in one.items() for path in paths})
     for broker, path in places:
         holds = [path in one.get(broker, ()) for one in some]
@@ -294,45 +333,52 @@ _SETTINGS = {"min_isr": "min.insync.replicas", "unclean_leader_election": "uncle
 
 def _settings(ground: Ground) -> Iterator[Cause]:
     """Settings of partitions that changed while their replicas in sync did not: what breaks then is their doing."""
-    for place in range(1, len(ground.scenes)):
-        now, before = ground.scenes[place], ground.scenes[place - 1]
-        changed: dict[tuple[str, object, object], set[PartitionId]] = defaultdict(set)
-        for key, row in now.partitions.items():
-            old = before.partitions.get(key)
-            if old is None or old["isr"] != row["isr"] or old["topic_id"] != row["topic_id"]:
-                continue
-            for name in _SETTINGS:
-                if None not in (old[name], row[name]) and old[name] != row[name]:
-                    changed[name, old[name], row[name]].add(key)
-        for (name, old_value, value), partitions in sorted(changed.items(), key=lambda item: str(item[0])):
-            text = f"{_SETTINGS[name]} {_spelled(old_value)} -> {_spelled(value)}"
-            topics = sorted({topic for topic, _ in partitions})
-            evidence: dict[str, object] = {
-                "setting": _SETTINGS[name],
-                "before": old_value,
-                "after": value,
-                "topics": topics,
-            }
-            key_text = text if len(topics) > 1 else f"{text} of {topics[0]}"
-            # It ends with what it breaks, which is known once findings are told apart.
-            holds = [_holds(scene, partitions, name, value) for scene in ground.scenes]
-            for begin, end, span in spans_of(ground.scenes, ground.newest, holds):
-                if begin == place:
-                    yield Cause(
-                        IncidentKind.SETTING,
-                        key_text,
-                        Certainty.PROVED,
-                        begin,
-                        end,
-                        span,
-                        partitions=frozenset(partitions),
-                        evidence=evidence,
-                    )
+    if not ground.scenes:
+        return
+    shown = ground.scenes[0].stage.partitions
+    before, after = shown.successions
+    same = np.logical_and.reduce(
+        [shown.codes(name)[before] == shown.codes(name)[after] for name in ("isr", "topic_id")]
+    )
+    changed: dict[tuple[int, str, object, object], list[int]] = defaultdict(list)
+    for name in _SETTINGS:
+        codes, column = shown.codes(name), shown.columns[name]
+        known = (codes[before] > NOTHING) & (codes[after] > NOTHING)
+        for at in np.flatnonzero(same & known & (codes[before] != codes[after])).tolist():
+            old, new = int(before[at]), int(after[at])
+            changed[int(shown.places.begin[new]), name, column[old], column[new]].append(new)
+    for (place, name, old_value, value), rows in sorted(
+        changed.items(), key=lambda item: (item[0][0], str(item[0][1:]))
+    ):
+        yield from _setting(ground, shown, place, (name, old_value, value), rows)
 
 
-def _holds(scene: Scene, partitions: Iterable[PartitionId], name: str, value: object) -> bool:
-    rows = (scene.partitions.get(key) for key in partitions)
-    return any(row is not None and row[name] == value for row in rows)
+def _setting(
+    ground: Ground, shown: Shown, place: int, change: tuple[str, object, object], rows: Sequence[int]
+) -> Iterator[Cause]:
+    """The cause that one change of a setting is; ``rows`` are those of the partitions after it."""
+    name, old_value, value = change
+    names = [shown.columns[key].take(np.array(rows)).to_list() for key in ("topic", "partition")]
+    partitions = frozenset((str(topic), int(str(number))) for topic, number in zip(*names, strict=True))
+    text = f"{_SETTINGS[name]} {_spelled(old_value)} -> {_spelled(value)}"
+    topics = sorted({topic for topic, _ in partitions})
+    evidence: dict[str, object] = {"setting": _SETTINGS[name], "before": old_value, "after": value, "topics": topics}
+    key_text = text if len(topics) > 1 else f"{text} of {topics[0]}"
+    # It ends with what it breaks, which is known once findings are told apart.
+    own = np.isin(shown.keys, shown.keys[rows]) & (shown.codes(name) == shown.codes(name)[rows[0]])
+    holds = holding(shown.scenes, shown.places.take(own)).tolist()
+    for begin, end, span in spans_of(ground.scenes, ground.newest, holds):
+        if begin == place:
+            yield Cause(
+                IncidentKind.SETTING,
+                key_text,
+                Certainty.PROVED,
+                begin,
+                end,
+                span,
+                partitions=partitions,
+                evidence=evidence,
+            )
 
 
 def _spelled(value: object) -> str:
@@ -348,12 +394,20 @@ def culprits_at(ground: Ground, place: int, partitions: Iterable[PartitionId]) -
         partitions: The partitions.
     """
     scene = ground.scenes[place]
-    rows = sorted(scene.rows[key] for key in partitions if key in scene.rows)
-    verdict = find_culprits(scene.why, np.array(rows, np.int64))
+    snapshot = scene.snapshot
+    verdict = find_culprits(Explanation(Evaluator(snapshot)), _rows_of(snapshot, partitions))
     span = Span(scene.before, scene.number, scene.number)
     sure = [_of_key(one.key, place, span, one) for one in verdict.culprits if one.key.kind not in _LOST]
     only = {key: None for question in verdict.open if len(question.choices) == 1 for key in question.choices[0]}
     return [*sure, *(_of_key(key, place, span) for key in only if key.kind not in _LOST)]
+
+
+def _rows_of(snapshot: ClusterSnapshot, partitions: Iterable[PartitionId]) -> Indices:
+    """Rows of partitions in a snapshot, in order; those that it lacks are left out."""
+    topics, numbers = snapshot.strings("topic"), snapshot.integers("partition").values
+    codes = {name: code for code, name in enumerate(topics.dictionary)}
+    wanted = [codes[topic] << 32 | partition for topic, partition in partitions if topic in codes]
+    return np.flatnonzero(np.isin(topics.codes.astype(np.int64) << 32 | numbers, wanted))
 
 
 def _of_key(key: Key, place: int, span: Span, culprit: Culprit | None = None) -> Cause:

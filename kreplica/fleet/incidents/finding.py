@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from kreplica.fleet.cluster import ClusterHistory, Span
@@ -30,6 +30,10 @@ class Told:
 
     incidents: Sequence[Incident]
     left_over: Sequence[FleetFinding]
+
+    def packed(self) -> Told:
+        """The same with the findings of incidents in little memory."""
+        return replace(self, incidents=[one.packed() for one in self.incidents])
 
 
 def incidents_of(history: ClusterHistory, findings: Iterable[FleetFinding] = ()) -> Told:
@@ -78,13 +82,14 @@ class _Teller:
         for one in every:
             by_scene[one.scene].append(one)
         for place in sorted(by_scene):
-            rest = [one for one in by_scene[place] if not self._explained(one)]
+            active = [one for one in self.behind if one.cause.is_on(place)]
+            rest = [one for one in by_scene[place] if not self._explained(one, active)]
             for one in self._by_culprits(place, rest):
                 if one.span.before >= 0 and one.finding.severity >= Severity.WARNING:
                     self.left.append(one.finding)
 
-    def _explained(self, one: Seen) -> bool:
-        weighed = [(self._weight(behind.cause, one), behind) for behind in self.behind]
+    def _explained(self, one: Seen, active: Sequence[_Behind]) -> bool:
+        weighed = [(self._weight(behind.cause, one), behind) for behind in active]
         fitting = [(weight, behind) for weight, behind in weighed if weight is not None]
         if not fitting:
             return False
@@ -94,12 +99,9 @@ class _Teller:
     def _weight(self, cause: Cause, one: Seen) -> tuple[int, ...] | None:
         """Strength of the link between a cause and a finding; None where there is none."""
         finding = one.finding
-        if not cause.is_on(one.scene):
-            return None
         if cause.partitions is not None:
-            topics = {topic for topic, _ in cause.partitions}
             own = (finding.topic, finding.partition) in cause.partitions
-            fits = one.scene == cause.begin and (own or (finding.partition is None and finding.topic in topics))
+            fits = one.scene == cause.begin and (own or (finding.partition is None and finding.topic in cause.topics))
             return (9, 0, 0) if fits else None
         if finding.partition is None or finding.topic is None:
             return (1, 0, cause.begin) if finding.broker in cause.brokers else None
@@ -128,7 +130,7 @@ class _Teller:
     def _is_of(self, cause: Cause, one: Seen) -> bool:
         key = (str(one.finding.topic), one.finding.partition or 0)
         scene = self.ground.scenes[one.scene]
-        near = {*scene.suspects(*key), scene.partitions[key]["leader"]}
+        near = {*scene.suspects(*key), scene.leader(*key)}
         return not cause.brokers or not near.isdisjoint(cause.brokers)
 
     def _keep(self, cause: Cause, own: Sequence[Seen]) -> None:
@@ -148,20 +150,22 @@ class _Teller:
             span = Span.event(before, at)
             if old == new or any(old in one.cause.brokers and _meets(one.cause.span, span) for one in self.behind):
                 continue
-            key, place = f"from {old} to {new}", self._place(at)
+            key, place = f"from {old} to {new}", self.ground.place(at)
             evidence: dict[str, object] = {"before": old, "after": new}
             kind = IncidentKind.CONTROLLER_MOVED
             self.behind.append(_Behind(Cause(kind, key, Certainty.PROVED, place, place, span, evidence=evidence)))
 
-    def _place(self, number: int) -> int:
-        return max((at for at, scene in enumerate(self.ground.scenes) if scene.number <= number), default=0)
-
     def _fleet_findings(self, findings: Iterable[FleetFinding]) -> None:
         own: dict[tuple[object, ...], list[FleetFinding]] = defaultdict(list)
+        concerned = [_concerned(behind) for behind in self.behind]
         for one in findings:
             if one.rule == setting_changed.NAME:
                 continue  # a change is told among what came before an incident, and breaks nothing by itself
-            fitting = [behind for behind in self.behind if self._is_behind(behind, one)]
+            fitting = [
+                behind
+                for behind, partitions in zip(self.behind, concerned, strict=True)
+                if self._is_behind(behind.cause, partitions, one)
+            ]
             if fitting:
                 fitting[-1].findings.append(one)
             elif one.severity >= Severity.WARNING and one.begun_after_ms is not None:
@@ -169,27 +173,20 @@ class _Teller:
         for (rule, _, _), some in own.items():
             self.behind.append(self._of_rule(str(rule), some))
 
-    def _is_behind(self, behind: _Behind, one: FleetFinding) -> bool:
+    def _is_behind(self, cause: Cause, partitions: _Concerned, one: FleetFinding) -> bool:
         """True if a cause was on when a fleet rule was broken, by what it concerns."""
-        cause = behind.cause
         ended = None if cause.span.ended < 0 else self.ground.ms(cause.span.ended)
         begun = self.ground.ms(max(cause.span.before, 0))
         if one.valid_from_ms <= begun or (ended is not None and one.valid_from_ms > ended):
             return False
         if one.broker is not None:
             return one.broker in cause.brokers
-        about = {(seen.finding.topic, seen.finding.partition) for seen in behind.seen}
-        partitions = {key for key in about if None not in key} | (cause.partitions or set())
-        topics = {topic for topic, _ in partitions} if one.partition is None else set()
-        setting = cause.kind == IncidentKind.SETTING
-        return (one.topic, one.partition) in partitions or (setting and one.topic in topics)
+        setting = cause.kind == IncidentKind.SETTING and one.partition is None
+        return (one.topic, one.partition) in partitions or (setting and any(one.topic == of for of, _ in partitions))
 
     def _of_rule(self, rule: str, some: Sequence[FleetFinding]) -> _Behind:
-        times = self.history.times.tolist()
-        numbers = {moment: number for number, moment in reversed(list(enumerate(times)))}
-
         def at(moment: int | None) -> int:
-            return -1 if moment is None else numbers.get(moment, -1)
+            return -1 if moment is None else self.ground.numbers.get(moment, -1)
 
         last = max(one.last_seen_ms for one in some)
         going = any(one.valid_to_ms is None for one in some)
@@ -198,7 +195,7 @@ class _Teller:
         names = sorted({_about(one) for one in some})
         key = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
         certainty = max((one.certainty for one in some), key=lambda one: one.rank)
-        place = self._place(span.first)
+        place = self.ground.place(span.first)
         end = None if going else place
         return _Behind(Cause(rule, key, certainty, place, end, span), findings=list(some))
 
@@ -228,8 +225,17 @@ class _Teller:
 
 
 def _ends(ground: Ground, seen: Sequence[Seen]) -> list[tuple[int | None, Span]]:
-    places = {scene.number: place for place, scene in enumerate(ground.scenes)}
-    return [(places.get(one.span.ended), one.span) for one in seen]
+    return [(ground.places.get(one.span.ended), one.span) for one in seen]
+
+
+_Concerned = frozenset[tuple[str | None, int | None]]
+"""Partitions by topic and number."""
+
+
+def _concerned(behind: _Behind) -> _Concerned:
+    """Partitions that a cause and what it explains are about."""
+    about = {(seen.finding.topic, seen.finding.partition) for seen in behind.seen}
+    return frozenset(key for key in about if None not in key) | (behind.cause.partitions or frozenset())
 
 
 def _meets(one: Span, event: Span) -> bool:

@@ -149,7 +149,7 @@ class _Work:
 
     def __call__(self, months: Sequence[HistoryMonth]) -> _ToldCluster:
         history = ClusterHistory(months)
-        told = incidents_of(history, judge_cluster(history, self.asked))
+        told = incidents_of(history, judge_cluster(history, self.asked)).packed()
         return _ToldCluster(history.cluster, history.name, len(history.times), told)
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from kreplica.fleet.finding import Certainty, FleetFinding
+from kreplica.fleet.incidents.packed import PackedFindings, Summary
 from kreplica.health.rules import Severity
 
 
@@ -93,17 +93,21 @@ class Incident:
         """The worst severity behind it; of what was planned and of a controller that moved the least."""
         if self.is_planned or self.kind == IncidentKind.CONTROLLER_MOVED:
             return Severity.INFO
-        return max([Severity.WARNING, *(one.severity for one in self.findings)])
+        return max(Severity.WARNING, Summary.of(self.findings).worst or Severity.WARNING)
 
     @property
-    def by_rule(self) -> dict[str, int]:
+    def by_rule(self) -> Mapping[str, int]:
         """Numbers of the findings behind it, by rule."""
-        return dict(sorted(Counter(one.rule for one in self.findings).items()))
+        return Summary.of(self.findings).by_rule
 
     @property
     def partitions(self) -> int:
         """Number of partitions that its findings are about."""
-        return len({(one.topic, one.partition) for one in self.findings if one.partition is not None})
+        return Summary.of(self.findings).partitions
+
+    def packed(self) -> Incident:
+        """The same with its findings in little memory."""
+        return replace(self, findings=PackedFindings(self.findings), left=PackedFindings(self.left))
 
 
 def incident_order(one: Incident) -> tuple[object, ...]:

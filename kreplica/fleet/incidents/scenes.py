@@ -6,18 +6,21 @@ Between two changes all is the same, so that few observations have to be looked 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from kreplica.fleet.cluster import ClusterHistory, Span
 from kreplica.fleet.finding import Certainty, FleetFinding
-from kreplica.health.causes.explain import Explanation
-from kreplica.health.findings import Finding, find
+from kreplica.fleet.incidents.over_time import Brokers, broken_over_time
+from kreplica.fleet.incidents.shown import Shown, elements_shown
+from kreplica.health.causes.facts import fenced_brokers, gone_brokers
+from kreplica.health.findings import Finding
 from kreplica.history.coding import Coded
-from kreplica.model.evaluate import Evaluator
+from kreplica.model.columns import IntColumn, Integers, IntListColumn
 from kreplica.model.schema import BROKERS, CONFIGS, LOG_DIRS, PARTITIONS, TableSchema
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.model.table import Table
@@ -28,6 +31,80 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 PartitionId = tuple[str, int]
 
 
+class Stage:
+    """Partitions, brokers and log directories over the scenes of a cluster.
+
+    Args:
+        history: The cluster.
+        numbers: The observation of each scene, in order.
+    """
+
+    def __init__(self, history: ClusterHistory, numbers: Sequence[int]) -> None:
+        self.history, self.numbers = history, numbers
+        self.partitions = Shown(history.partitions, numbers)
+        self.brokers = Shown(history.brokers, numbers)
+        self.log_dirs = Shown(history.log_dirs, numbers)
+        self._down: dict[tuple[int, bytes], frozenset[int]] = {}
+
+    @cached_property
+    def _named(self) -> tuple[Integers, npt.NDArray[np.bool_]]:
+        """Ids of brokers that partitions name, and for each scene which of them it shows."""
+        shown = [elements_shown(self.partitions.lists(name), self.partitions.places, len(self.numbers)) for name in _IN]
+        leaders = self.partitions.columns["leader"]
+        assert isinstance(leaders, IntColumn), "leaders are numbers"
+        rows = np.flatnonzero((leaders.values >= 0) if leaders.valid is None else leaders.valid & (leaders.values >= 0))
+        led = IntListColumn(leaders.values[rows], np.arange(len(rows) + 1))
+        shown.append(elements_shown(led, self.partitions.places.take(rows), len(self.numbers)))
+        ids = sorted(set[int]().union(*shown))
+        none = np.zeros(len(self.numbers), np.bool_)
+        columns = [np.logical_or.reduce([one.get(broker, none) for one in shown]) for broker in ids]
+        return np.array(ids, np.int64), np.array(columns, np.bool_).reshape(len(ids), len(self.numbers))
+
+    def broker_ids(self, place: int) -> Integers:
+        """Brokers that are registered or named by partitions at a scene, in order."""
+        ids, shown = self._named
+        registered = self.brokers.tables[place].integers("broker").values
+        return np.unique(np.concatenate([ids[shown[:, place]], registered]))
+
+    def down(self, place: int) -> frozenset[int]:
+        """Brokers that are fenced or gone at a scene."""
+        brokers = self.brokers.tables[place]
+        key = id(brokers), self._named[1][:, place].tobytes()
+        if key not in self._down:
+            ids = self.broker_ids(place)
+            self._down[key] = frozenset(ids[fenced_brokers(brokers, ids) | gone_brokers(brokers, ids)].tolist())
+        return self._down[key]
+
+    @cached_property
+    def around(self) -> list[ClusterSnapshot]:
+        """For each scene a cluster of its brokers without partitions; one object where they are the same."""
+        known: dict[int, ClusterSnapshot] = {}
+        for brokers in self.brokers.tables:
+            if id(brokers) not in known:
+                known[id(brokers)] = ClusterSnapshot(None, "", _EPOCH, "", Table.empty(PARTITIONS), brokers)
+        return [known[id(brokers)] for brokers in self.brokers.tables]
+
+    def alike(self) -> list[Brokers]:
+        """The scenes by their brokers, as far as rules of partitions ask for these."""
+        cells: dict[int, tuple[object, ...]] = {}
+        found: dict[tuple[object, ...], tuple[ClusterSnapshot, list[int]]] = {}
+        for place, snapshot in enumerate(self.around):
+            if id(snapshot) not in cells:
+                cells[id(snapshot)] = tuple(tuple(snapshot.brokers[name].to_list()) for name in _ASKED)
+            found.setdefault(cells[id(snapshot)], (snapshot, []))[1].append(place)
+        return [Brokers(snapshot, *_stretches(np.array(places))) for snapshot, places in found.values()]
+
+
+_IN = ("replicas", "isr")
+_ASKED = ("broker", "rack", "alive")
+
+
+def _stretches(places: Integers) -> tuple[Integers, Integers]:
+    """Begin and end of each unbroken run of numbers."""
+    cuts = np.flatnonzero(np.diff(places) > 1) + 1
+    return places[np.append(0, cuts)], places[np.append(cuts, len(places)) - 1] + 1
+
+
 @dataclass(eq=False)
 class Scene:
     """The cluster as one observation told it; what that one does not know is as it was told before.
@@ -35,28 +112,35 @@ class Scene:
     Args:
         number: Of the observation.
         before: Number of the last observation before it that tells partitions, -1 if there is none.
-        snapshot: The cluster.
+        place: Its place among the scenes.
+        stage: What happens over all scenes.
     """
 
     number: int
     before: int
-    snapshot: ClusterSnapshot
+    place: int
+    stage: Stage
+    _suspects: dict[PartitionId, frozenset[int]] = field(default_factory=dict)
 
-    @cached_property
-    def why(self) -> Explanation:
-        """The causes of missing replicas."""
-        return Explanation(Evaluator(self.snapshot))
+    @property
+    def snapshot(self) -> ClusterSnapshot:
+        """The whole cluster, made anew each time: so many partitions are too large to be kept for each scene."""
+        return snapshot_at(self.stage.history, self.number)
 
-    @cached_property
-    def findings(self) -> list[Finding]:
-        """Broken rules."""
-        return find(self.snapshot)
+    @property
+    def brokers(self) -> Table:
+        """The table of brokers; the same object where it is the same as at another scene."""
+        return self.stage.brokers.tables[self.place]
+
+    @property
+    def log_dirs(self) -> Table:
+        """The table of log directories; the same object where it is the same as at another scene."""
+        return self.stage.log_dirs.tables[self.place]
 
     @cached_property
     def down(self) -> frozenset[int]:
         """Brokers that are fenced or gone."""
-        facts = self.why.facts
-        return frozenset(facts.broker_ids[facts.fenced | facts.gone].tolist())
+        return self.stage.down(self.place)
 
     @cached_property
     def out_of_all(self) -> frozenset[int]:
@@ -64,55 +148,57 @@ class Scene:
 
         So does a broker that shuts down in order until it is fenced (ReplicationControlManager, controlled shutdown).
         """
-        holds: set[int] = set()
-        taking_part: set[int] = set()
-        for row in self.partitions.values():
-            replicas, isr = set(_ids(row, "replicas")), set(_ids(row, "isr"))
-            for broker in replicas:
-                if isr - {broker}:
-                    holds.add(broker)
-                    if broker in isr or broker == row["leader"]:
-                        taking_part.add(broker)
-        return frozenset(holds - taking_part - self.down)
+        shown = self.stage.partitions
+        rows = shown.at(self.place)
+        replicas, isr = (shown.lists(name).take(rows) for name in _IN)
+        synced = np.unique(isr.row_numbers() << 32 | isr.values)
+        in_sync = np.bincount(synced >> 32, minlength=len(rows))
+        owners, holders = replicas.row_numbers(), replicas.values
+        own = np.isin(owners << 32 | holders, synced)
+        with_others = in_sync[owners] - own > 0
+        leader = shown.codes("leader")[rows][owners]
+        holds = holders[with_others]
+        taking_part = holders[with_others & (own | (holders == leader))]
+        return frozenset(np.setdiff1d(holds, taking_part).tolist()) - self.down
 
-    @cached_property
-    def partitions(self) -> dict[PartitionId, dict[str, object]]:
-        """Rows of the partitions."""
-        return {(str(row["topic"]), int(str(row["partition"]))): row for row in self.snapshot.partitions.rows()}
+    def row(self, topic: str, partition: int) -> int | None:
+        """The row of a partition among those that scenes show; None where this one does not."""
+        return self.stage.partitions.row((topic, partition), self.place)
 
-    @cached_property
-    def rows(self) -> dict[PartitionId, int]:
-        """Numbers of the rows of partitions in the snapshot."""
-        return {key: number for number, key in enumerate(self.partitions)}
+    def leader(self, topic: str, partition: int) -> object:
+        """The leader of a partition, None where it is not known."""
+        row = self.row(topic, partition)
+        return None if row is None else self.stage.partitions.columns["leader"][row]
 
     def suspects(self, topic: str, partition: int) -> frozenset[int]:
         """Brokers of a partition that may be to blame: out of sync, offline, or down."""
-        row = self.partitions.get((topic, partition), {})
-        replicas = {*_ids(row, "replicas")}
-        return frozenset((replicas - {*_ids(row, "isr")}) | {*_ids(row, "offline_replicas")} | (replicas & self.down))
+        key = topic, partition
+        if key not in self._suspects:
+            self._suspects[key] = self._to_blame(self.row(topic, partition))
+        return self._suspects[key]
 
-
-def _ids(row: dict[str, object], name: str) -> list[int]:
-    value = row.get(name)
-    return [int(one) for one in value] if isinstance(value, list | tuple) else []
+    def _to_blame(self, row: int | None) -> frozenset[int]:
+        if row is None:
+            return frozenset()
+        shown = self.stage.partitions
+        replicas, isr, offline = ({*(shown.lists(name)[row] or ())} for name in (*_IN, "offline_replicas"))
+        return frozenset((replicas - isr) | offline | (replicas & self.down))
 
 
 def scenes_of(history: ClusterHistory) -> list[Scene]:
     """The cluster at its first observation, and at each at which something changed."""
     tellers = history.partitions.tellers
-    changes = {int(tellers[0])} if len(tellers) else set()
+    changes = [tellers[:1]]
     for schema in TABLES_READ:
         runs = history.table(schema).runs
-        changes |= {*runs.first.tolist(), *runs.ended[runs.ended >= 0].tolist()}
-    found: list[Scene] = []
-    for number in sorted(changes):
-        place = int(np.searchsorted(tellers, number))
-        if place < len(tellers):
-            here = int(tellers[place])  # what another source told in between is judged with the partitions after it
-            if not found or found[-1].number != here:
-                before = int(tellers[place - 1]) if place else -1
-                found.append(Scene(here, before, snapshot_at(history, here)))
-    return found
+        changes += [runs.first, runs.ended[runs.ended >= 0]]
+    # What another source told in between is judged with the partitions after it.
+    places = np.unique(np.searchsorted(tellers, np.unique(np.concatenate(changes))))
+    places = places[places < len(tellers)]
+    numbers = tellers[places].tolist()
+    before = np.append(tellers, -1)[places - 1].tolist()
+    stage = Stage(history, numbers)
+    return [Scene(number, last, at, stage) for at, (number, last) in enumerate(zip(numbers, before, strict=True))]
 
 
 def snapshot_at(history: ClusterHistory, number: int) -> ClusterSnapshot:
@@ -152,23 +238,19 @@ class Seen:
 def findings_over_time(history: ClusterHistory, scenes: Sequence[Scene]) -> list[Seen]:
     """Findings of the rules of check, from when to when; of several severities the worst counts."""
     tellers = history.partitions.tellers
-    running: dict[tuple[object, ...], tuple[int, Finding]] = {}
-    found: list[Seen] = []
-    for place, scene in enumerate(scenes):
-        now = {(one.rule, one.topic, one.partition, one.broker): one for one in scene.findings}
-        for key in [key for key in running if key not in now]:
-            begin, worst = running.pop(key)
-            found.append(_seen(history, scenes, (begin, place), worst))
-        for key, one in now.items():
-            begin, worst = running.get(key, (place, one))
-            running[key] = (begin, max(worst, one, key=lambda finding: finding.severity.rank))
     newest = int(tellers[-1]) if len(tellers) else 0
-    found += [_seen(history, scenes, (begin, None), one, newest) for begin, one in running.values()]
+    if not scenes:
+        return []
+    stage = scenes[0].stage
+    found = []
+    for one in broken_over_time(stage.partitions, stage.alike()):
+        end = one.end if one.end < len(scenes) else None
+        found.append(_seen(history, scenes, (one.begin, end), one.finding, newest))
     return found
 
 
 def _seen(
-    history: ClusterHistory, scenes: Sequence[Scene], places: tuple[int, int | None], one: Finding, newest: int = 0
+    history: ClusterHistory, scenes: Sequence[Scene], places: tuple[int, int | None], one: Finding, newest: int
 ) -> Seen:
     begin, end = places
     last, ended = (newest, -1) if end is None else (scenes[end].before, scenes[end].number)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -11,6 +10,7 @@ from kreplica.fleet.incidents.causes import Cause, Ground
 from kreplica.fleet.incidents.incident import Change
 from kreplica.fleet.incidents.scenes import Scene
 from kreplica.fleet.lasting import Lasting
+from kreplica.model.columns import Integers, Mask
 from kreplica.model.words import counted
 
 WINDOW_MS = 24 * 3_600_000
@@ -39,18 +39,17 @@ def changes_before(ground: Ground, cause: Cause, others: Sequence[Cause]) -> lis
 
 def _settings(ground: Ground, cause: Cause) -> Iterator[Change]:
     table = ground.history.configs
-    for before, after, last, first in _successions(table, cause.span.first):
+    for before, after, last, first in _recent(ground, table, cause, cause.span.first):
         old, new = table.columns["value"][before], table.columns["value"][after]
         if old != new:
             yield Change("setting", ground.ms(last), ground.ms(first), f"{_entity(table, after)}: {old} -> {new}")
     keys = table.runs.coded.keys
-    begun = np.append(True, keys[1:] != keys[:-1]) if len(keys) else np.zeros(0, np.bool_)
-    for row in np.flatnonzero(begun).tolist():
-        first = int(table.runs.first[row])
-        earlier = table.listing[table.listing < first]
-        if len(earlier) and first <= cause.span.first:
-            text = f"{_entity(table, row)}: set to {table.columns['value'][row]}"
-            yield Change("setting", ground.ms(int(earlier[-1])), ground.ms(first), text)
+    begun = np.flatnonzero(np.append(True, keys[1:] != keys[:-1])[: len(keys)])
+    earlier = np.searchsorted(table.listing, table.runs.first[begun]) - 1
+    near = (earlier >= 0) & _near(ground, cause, table.runs.first[begun], cause.span.first)
+    for row, at in zip(begun[near].tolist(), earlier[near].tolist(), strict=True):
+        text = f"{_entity(table, row)}: set to {table.columns['value'][row]}"
+        yield Change("setting", ground.ms(int(table.listing[at])), ground.ms(int(table.runs.first[row])), text)
 
 
 def _entity(table: Lasting, row: int) -> str:
@@ -60,7 +59,7 @@ def _entity(table: Lasting, row: int) -> str:
 
 def _versions(ground: Ground, cause: Cause) -> Iterator[Change]:
     table = ground.history.brokers
-    for before, after, last, first in _successions(table, cause.span.first):
+    for before, after, last, first in _recent(ground, table, cause, cause.span.first):
         for name in ("version", "rack"):
             old, new = table.columns[name][before], table.columns[name][after]
             if None not in (old, new) and old != new:
@@ -68,36 +67,43 @@ def _versions(ground: Ground, cause: Cause) -> Iterator[Change]:
                 yield Change(name, ground.ms(last), ground.ms(first), text)
 
 
-def _successions(table: Lasting, until: int) -> Iterator[tuple[int, int, int, int]]:
-    """Rows that another one ended up to an observation: both, last observation of the one, first of the other."""
-    for before, after in zip(*(some.tolist() for some in table.successions), strict=True):
-        first = int(table.runs.first[after])
-        if first <= until:
-            yield before, after, int(table.runs.last[before]), first
+def _near(ground: Ground, cause: Cause, numbers: Integers, until: int) -> Mask:
+    """Observations up to one of them that are not too long before a cause began."""
+    found: Mask = (numbers <= until) & (ground.history.times[numbers] >= ground.ms(cause.span.first) - WINDOW_MS)
+    return found
+
+
+def _recent(ground: Ground, table: Lasting, cause: Cause, until: int) -> Iterator[tuple[int, int, int, int]]:
+    """Rows that another one ended near a cause: both, last observation of the one, first of the other."""
+    before, after = table.successions
+    near = np.flatnonzero(_near(ground, cause, table.runs.first[after], until))
+    for old, new in zip(before[near].tolist(), after[near].tolist(), strict=True):
+        yield old, new, int(table.runs.last[old]), int(table.runs.first[new])
 
 
 def _moves_and_elections(ground: Ground, cause: Cause) -> Iterator[Change]:
     """Partitions whose replicas or leaders changed before the observation that shows the cause first."""
     table = ground.history.partitions
-    moved: Counter[tuple[int, int]] = Counter()
-    led: Counter[tuple[int, int]] = Counter()
-    for before, after, last, first in _successions(table, cause.span.before):
-        if table.codes("replicas")[before] != table.codes("replicas")[after]:
-            moved[last, first] += 1
-        if table.codes("leader")[before] != table.codes("leader")[after]:
-            led[last, first] += 1
-    for (last, first), number in moved.items():
-        text = f"replicas of {counted(number, 'partition')} moved"
-        yield Change("move", ground.ms(last), ground.ms(first), text)
-    for (last, first), number in led.items():
-        text = f"{counted(number, 'partition')} got another leader"
-        yield Change("election", ground.ms(last), ground.ms(first), text)
+    before, after = table.successions
+    near = np.flatnonzero(_near(ground, cause, table.runs.first[after], cause.span.before))
+    before, after = before[near], after[near]
+    for kind, name, text in (
+        ("move", "replicas", "replicas of {} moved"),
+        ("election", "leader", "{} got another leader"),
+    ):
+        changed = table.codes(name)[before] != table.codes(name)[after]
+        pairs = np.column_stack([table.runs.last[before[changed]], table.runs.first[after[changed]]])
+        found, numbers = np.unique(pairs, axis=0, return_counts=True)
+        for (last, first), number in zip(found.tolist(), numbers.tolist(), strict=True):
+            yield Change(kind, ground.ms(last), ground.ms(first), text.format(counted(number, "partition")))
 
 
 def _others(ground: Ground, cause: Cause, others: Sequence[Cause]) -> Iterator[Change]:
-    racks = ground.racks(cause.begin)
+    racks, begin = ground.racks(cause.begin), ground.ms(cause.span.first)
     own = {racks[one] for one in cause.brokers if one in racks}
     for other in others:
+        if begin - ground.ms(other.span.first) > WINDOW_MS:
+            continue
         if other is cause or not other.brokers or other.span.first >= cause.span.first or other.span.before < 0:
             continue
         shared = sorted({racks[one] for one in other.brokers if one in racks} & own)
@@ -124,7 +130,7 @@ def differences(ground: Ground, cause: Cause) -> list[str] | None:
 
 
 def _facts(before: Scene, now: Scene, broker: int) -> Iterator[str]:
-    rows = [{row["broker"]: row for row in scene.snapshot.brokers.rows()}.get(broker) for scene in (before, now)]
+    rows = [{row["broker"]: row for row in scene.brokers.rows()}.get(broker) for scene in (before, now)]
     old, new = rows
     if broker in now.down or (old is not None and new is None):
         yield "is not there"
@@ -136,20 +142,16 @@ def _facts(before: Scene, now: Scene, broker: int) -> Iterator[str]:
 
 def _numbers(before: Scene, now: Scene, broker: int) -> Iterator[str]:
     """Partitions that it led, was in sync in, and held, of those that are still there."""
-    both = [(before.partitions[key], row) for key, row in now.partitions.items() if key in before.partitions]
-    led = [new for old, new in both if old["leader"] == broker]
-    again = sum(new["leader"] == broker for new in led)
-    if again < len(led):
-        yield f"leads {again} of {counted(len(led), 'partition')} that it led"
-    synced = [new for old, new in both if broker in _ids(old["isr"])]
-    again = sum(broker in _ids(new["isr"]) for new in synced)
-    if again < len(synced):
-        yield f"is in sync in {again} of {len(synced)}"
-    held = [new for old, new in both if broker in _ids(old["replicas"])]
-    again = sum(broker in _ids(new["replicas"]) for new in held)
-    if again < len(held):
-        yield f"holds replicas of {again} of {len(held)}"
-
-
-def _ids(value: object) -> tuple[int, ...]:
-    return tuple(value) if isinstance(value, list | tuple) else ()
+    shown = now.stage.partitions
+    old, new = (shown.at(scene.place) for scene in (before, now))
+    _, at_old, at_new = np.intersect1d(shown.keys[old], shown.keys[new], assume_unique=True, return_indices=True)
+    old, new = old[at_old], new[at_new]
+    leads = shown.codes("leader") == broker
+    again, all_of = int((leads[old] & leads[new]).sum()), int(leads[old].sum())
+    if again < all_of:
+        yield f"leads {again} of {counted(all_of, 'partition')} that it led"
+    for name, text in (("isr", "is in sync in"), ("replicas", "holds replicas of")):
+        has = shown.listing(name, broker)
+        again, all_of = int((has[old] & has[new]).sum()), int(has[old].sum())
+        if again < all_of:
+            yield f"{text} {again} of {all_of}"

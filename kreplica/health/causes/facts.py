@@ -150,19 +150,17 @@ class Facts:
     @cached_property
     def fenced(self) -> Mask:
         """By broker index: fenced by the KRaft controller."""
-        return self._by_broker("fenced", wanted=True)
+        return fenced_brokers(self.snapshot.brokers, self.broker_ids)
 
     @cached_property
     def alive(self) -> Mask:
         """By broker index: known to be alive."""
-        return self._by_broker("alive", wanted=True)
+        return _in_state(self.snapshot.brokers, self.broker_ids, "alive", wanted=True)
 
     @cached_property
     def gone(self) -> Mask:
         """By broker index: known not to be alive, or not registered where the source knows who is."""
-        registered = self.snapshot.brokers.integers("broker").values
-        dead = self._by_broker("alive", wanted=False)
-        return dead | ~np.isin(self.broker_ids, registered) if len(registered) else dead
+        return gone_brokers(self.snapshot.brokers, self.broker_ids)
 
     @cached_property
     def leads(self) -> Integers:
@@ -182,11 +180,7 @@ class Facts:
     @cached_property
     def offline_directories(self) -> dict[int, list[str]]:
         """Paths of offline log directories by broker."""
-        found: dict[int, list[str]] = {}
-        for row in self.snapshot.log_dirs.rows():
-            if row["error"] is not None:
-                found.setdefault(int(str(row["broker"])), []).append(str(row["path"]))
-        return found
+        return offline_directories(self.snapshot.log_dirs)
 
     @cached_property
     def last_fetch(self) -> dict[int, str]:
@@ -204,10 +198,32 @@ class Facts:
         """Lists and rates of replication throttles."""
         return read_throttles(self.snapshot.configs)
 
-    def _by_broker(self, name: str, *, wanted: bool) -> Mask:
-        ids, states = self.snapshot.brokers["broker"].to_list(), self.snapshot.brokers[name].to_list()
-        found = [broker for broker, state in zip(ids, states, strict=True) if state is wanted]
-        return np.isin(self.broker_ids, np.array(found, dtype=np.int64))
+
+def fenced_brokers(brokers: Table, ids: Integers) -> Mask:
+    """Which of these brokers the KRaft controller has fenced, by a snapshot's table of brokers."""
+    return _in_state(brokers, ids, "fenced", wanted=True)
+
+
+def gone_brokers(brokers: Table, ids: Integers) -> Mask:
+    """Which of these are known not to be alive, or are not registered where the source knows who is."""
+    registered = brokers.integers("broker").values
+    dead = _in_state(brokers, ids, "alive", wanted=False)
+    return dead | ~np.isin(ids, registered) if len(registered) else dead
+
+
+def offline_directories(log_dirs: Table) -> dict[int, list[str]]:
+    """Paths of offline log directories by broker."""
+    found: dict[int, list[str]] = {}
+    for row in log_dirs.rows():
+        if row["error"] is not None:
+            found.setdefault(int(str(row["broker"])), []).append(str(row["path"]))
+    return found
+
+
+def _in_state(brokers: Table, ids: Integers, name: str, *, wanted: bool) -> Mask:
+    pairs = zip(brokers["broker"].to_list(), brokers[name].to_list(), strict=True)
+    found = [broker for broker, state in pairs if state is wanted]
+    return np.isin(ids, np.array(found, dtype=np.int64))
 
 
 def leaders_of(snapshot: ClusterSnapshot) -> Integers:

@@ -1,0 +1,69 @@
+"""Findings as few bytes: those behind the incidents of a thousand clusters are too many to be held as objects."""
+
+from __future__ import annotations
+
+import pickle
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import overload
+
+from kreplica.fleet.finding import FleetFinding
+from kreplica.health.rules import Severity
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Facts about findings that are asked for more often than the findings themselves.
+
+    Args:
+        worst: The worst severity; None where there is no finding.
+        by_rule: Numbers of them by rule.
+        partitions: Number of partitions that they are about.
+    """
+
+    worst: Severity | None
+    by_rule: Mapping[str, int]
+    partitions: int
+
+    @classmethod
+    def of(cls, findings: Iterable[FleetFinding]) -> Summary:
+        """The summary of findings; those that are packed have it at hand."""
+        if isinstance(findings, PackedFindings):
+            return findings.summary
+        every = list(findings)
+        worst = max((one.severity for one in every), default=None)
+        by_rule = dict(sorted(Counter(one.rule for one in every).items()))
+        return cls(worst, by_rule, len({(one.topic, one.partition) for one in every if one.partition is not None}))
+
+
+class PackedFindings(Sequence[FleetFinding]):
+    """Findings in their order, made again whenever one is looked at.
+
+    Args:
+        findings: The findings.
+    """
+
+    __slots__ = ("_content", "_count", "summary")
+
+    def __init__(self, findings: Sequence[FleetFinding]) -> None:
+        self._count, self.summary = len(findings), Summary.of(findings)
+        self._content = zlib.compress(pickle.dumps(list(findings), pickle.HIGHEST_PROTOCOL), 1) if findings else b""
+
+    def __len__(self) -> int:
+        return self._count
+
+    def _unpacked(self) -> list[FleetFinding]:
+        found: list[FleetFinding] = pickle.loads(zlib.decompress(self._content)) if self._count else []
+        return found
+
+    def __iter__(self) -> Iterator[FleetFinding]:
+        return iter(self._unpacked())
+
+    @overload
+    def __getitem__(self, place: int) -> FleetFinding: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[FleetFinding]: ...
+    def __getitem__(self, place: int | slice) -> FleetFinding | list[FleetFinding]:
+        return self._unpacked()[place]
