@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -59,11 +58,10 @@ def found_over_time(
         InputError: A file is damaged, or not there.
     """
     names = FLEET_NAMES.intersection(rules)
-    seen = replace(chosen, months=tuple(month for month in chosen.months if month.inside))  # not those of logs alone
-    if not names or not seen.months:
+    if not names or not chosen.months:
         return []
-    asked = Circumstances(newest_ms(seen) if now_ms is None else now_ms, expect_every_ms, groups or {})
-    return sorted(map(_row, judge_clusters(seen, asked, names, processes)), key=span_order)
+    asked = Circumstances(newest_ms(chosen) if now_ms is None else now_ms, expect_every_ms, groups or {})
+    return sorted(map(_row, judge_clusters(chosen, asked, names, processes)), key=span_order)
 
 
 def tallied(rows: Iterable[SpanFinding]) -> Mapping[tuple[str, str, Severity], tuple[int, int]]:
@@ -107,7 +105,7 @@ def _row(one: FleetFinding) -> SpanFinding:
         broker=one.broker,
         message=one.message,
         evidence={**evidence, **one.evidence},
-        exact=False,
+        exact=one.exact,
     )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar, overload
 
 from analyzers.audit import refuse_many
 from analyzers.rows import SnapshotCountsRow
+from commands.audit.applied_mutes import as_object
 from commands.shared.printing.output import Answer, OutputFormat
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
     from analyzers.fleet_audit import Audited
     from analyzers.timeline import Observation
-    from kreplica.fleet.worsening import AppliedMute
     from kreplica.store.selection import SnapshotFiles
     from kreplica.store.verification import FileProblem
 
@@ -136,21 +136,7 @@ def _muted(audited: Audited) -> dict[str, object]:
     """Mutes by the clusters in which they cover something, and the number of findings that do not count."""
     if not audited.mutes:
         return {}
-    return {"muted": audited.muted, "mutes": [_mute(one) for one in audited.mutes]}
-
-
-def _mute(one: AppliedMute) -> dict[str, object]:
-    return {
-        "rule": one.mute.rule,
-        "cluster": one.cluster,
-        "topic": one.mute.topic,
-        "until": one.mute.until.isoformat(),
-        "muted_at": one.mute.muted_at.isoformat(),
-        "findings": one.findings,
-        "broken": one.is_broken,
-        "before": {"at_once": one.before.findings, "severity": one.before.severity},
-        "after": {"at_once": one.after.findings, "severity": one.after.severity},
-    }
+    return {"muted": audited.muted, "mutes": [as_object(one) for one in audited.mutes]}
 
 
 def _files(problems: Iterable[FileProblem]) -> list[dict[str, str]]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from commands.shared.baseline_options import BaselineOption, refuse_beside_baseline
-from commands.shared.cluster_groups import ClusterGroupOption, clusters_of, members_of
+from commands.shared.cluster_groups import ClusterGroupOption, clusters_of, groups_of
 from commands.shared.groups import GroupWithOwnCommand, register_subcommands
 from commands.shared.help import examples
 from commands.shared.history_options import ClusterOption, SinceOption, UntilOption, wanted_of
@@ -179,7 +179,7 @@ def audit(
             now_ms=now,
             expect_every_ms=every,
             processes=processors(),
-            groups={group: frozenset(names) for group, names in members_of(cluster_group).items()},
+            groups=groups_of(cluster_group),
         )
     with ExitStack() as afterwards, spark_session(master, remote, {**tuned, **own}) as spark:
         with Progress() as progress:

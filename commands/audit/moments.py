@@ -7,8 +7,13 @@ from datetime import datetime
 from typing import Any
 
 
+def moment(time: datetime) -> str:
+    """A moment as it is printed."""
+    return f"{time:%Y-%m-%d %H:%M:%S}"
+
+
 def _moment(text: str | None) -> str:
-    return "-" if text is None else f"{datetime.fromisoformat(text):%Y-%m-%d %H:%M:%S}"
+    return "-" if text is None else moment(datetime.fromisoformat(text))
 
 
 MOMENTS: dict[str, Callable[[Any], str]] = dict.fromkeys(

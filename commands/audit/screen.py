@@ -9,6 +9,8 @@ from datetime import datetime
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from commands.audit.applied_mutes import print_mutes
+from commands.audit.moments import moment
 from commands.shared.printing.screen import TableColumn, print_columns, print_lines, print_rows, print_verdict
 from kreplica.errors import ExitCode
 from kreplica.health.listing import TROUBLE
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
 
     from analyzers.audit import SnapshotCounts
     from analyzers.fleet_audit import Audited
-    from kreplica.fleet.worsening import AppliedMute
 
 MOST_CLUSTERS = 20
 MOST_FINDINGS = 15
@@ -118,25 +119,7 @@ def _print_verdict(
     if audited.new is not None:
         new, earlier = counted(audited.total, "finding"), audited.new.earlier
         print_lines(console, "baseline", [f"{new} that it does not have; {earlier} that it has are left out"])
-    print_lines(console, "muted", (_muted(one, names) for one in audited.mutes if not one.is_broken))
-    print_lines(console, "unmuted", (_broken(one, names) for one in audited.mutes if one.is_broken))
-
-
-def _muted(one: AppliedMute, names: Mapping[str, str]) -> str:
-    return f"{counted(one.findings, 'finding')} of {_covered(one, names)}, until {_moment(one.mute.until)}"
-
-
-def _broken(one: AppliedMute, names: Mapping[str, str]) -> str:
-    before, after = one.before, one.after
-    said = f"{after.findings} at once since {_moment(one.mute.muted_at)}, {before.findings} before"
-    if after.rank > before.rank and before.severity is not None and after.severity is not None:
-        said += f"; {after.severity.word} since, {before.severity.word} before"
-    return f"{_covered(one, names)} got worse and counts again: {said}"
-
-
-def _covered(one: AppliedMute, names: Mapping[str, str]) -> str:
-    topics = "" if one.mute.topic is None else f" of topics {one.mute.topic}"
-    return f"{one.mute.rule}{topics} in {names[one.cluster]}"
+    print_mutes(audited.mutes, names, console)
 
 
 def _read(audited: Audited, clusters: int) -> str:
@@ -144,7 +127,7 @@ def _read(audited: Audited, clusters: int) -> str:
     partitions = sum(item.counts["partitions"] for item in audited.counts)
     number = f"{counted(len(audited.selection.snapshots), 'snapshot')} of {counted(clusters, 'cluster')}"
     logs = f" and metadata logs of {audited.logged}" if audited.logged else f", {partitions} partitions in all"
-    return f"{number}{logs}, from {_moment(min(times))} to {_moment(max(times))} UTC"
+    return f"{number}{logs}, from {moment(min(times))} to {moment(max(times))} UTC"
 
 
 def _left_out(audited: Audited) -> Iterator[str]:
@@ -164,7 +147,7 @@ def _print_trends(trends: Sequence[ClusterTrend], console: Console) -> None:
         [
             trend.name,
             trend.snapshots,
-            _moment(trend.counts[-1].taken_at),
+            moment(trend.counts[-1].taken_at),
             *(_trend([item.counts[name] for item in trend.counts]) for name in ("partitions", *columns)),
         ]
         for trend in shown
@@ -186,7 +169,7 @@ def _print_counts(audited: Audited, names: Mapping[str, str], console: Console) 
     counted = audited.counts
     columns = ["topics", "brokers", "partitions"]
     columns += [name for name in TRENDS if any(item.counts[name] for item in counted)]
-    rows = [[names[item.cluster], _moment(item.taken_at), *(item.counts[name] for name in columns)] for item in counted]
+    rows = [[names[item.cluster], moment(item.taken_at), *(item.counts[name] for name in columns)] for item in counted]
     print_columns(console, [TableColumn("CLUSTER"), TableColumn("TAKEN_AT"), *_counts_columns(columns)], rows)
 
 
@@ -219,7 +202,7 @@ def _print_findings(audited: Audited, names: Mapping[str, str], console: Console
     times = [name for name in ("valid_from", "last_seen", "taken_at") if name in audited.audit.columns]
     exact = ["exact"] if any(getattr(row, "exact", False) for row in rows) else []
     shown = ["severity", "cluster", "rule", "topic", "partition", "broker", *times, *exact, "message"]
-    cells: dict[str, Callable[[str], str]] = dict.fromkeys(times, lambda text: _moment(datetime.fromisoformat(text)))
+    cells: dict[str, Callable[[str], str]] = dict.fromkeys(times, lambda text: moment(datetime.fromisoformat(text)))
     print_rows(console, audited.audit.row, rows, shown=shown, cells={**cells, "cluster": names.__getitem__})
     if audited.total > len(rows):
         console.print(f"the worst {len(rows)} of {audited.total} findings: -o jsonl gives all")
@@ -231,7 +214,3 @@ def _next(audited: Audited, trends: Sequence[ClusterTrend], folders: str) -> Ite
     yield f"kreplica audit {folders} --counts"
     if audited.total:
         yield f"kreplica audit {folders} -o jsonl > findings.jsonl"
-
-
-def _moment(moment: datetime) -> str:
-    return f"{moment:%Y-%m-%d %H:%M:%S}"

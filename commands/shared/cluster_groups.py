@@ -34,6 +34,18 @@ def clusters_of(patterns: Sequence[str] | None, groups: Sequence[str] | None) ->
     return (*(patterns or ()), *map(glob.escape, names))
 
 
+def groups_of(groups: Sequence[str] | None) -> Mapping[str, frozenset[str]]:
+    """Names of the contexts in each group, as rules that compare clusters take them.
+
+    Args:
+        groups: Tags of the contexts file, which KREPLICA_CONFIG may name.
+
+    Raises:
+        ConfigurationError: There is no contexts file, or no context has such a tag.
+    """
+    return {group: frozenset(names) for group, names in members_of(groups).items()}
+
+
 def members_of(groups: Sequence[str] | None) -> Mapping[str, tuple[str, ...]]:
     """Names of the contexts in each group, in the order of the contexts file.
 

@@ -119,9 +119,9 @@ _AUDIT_REMARKS = (
     + ".",
     (
         "Where a mute covers findings, `summary` has how many are `muted`, and under `mutes` each mute and cluster:"
-        " rule, cluster, topic (its pattern), until, muted_at, findings, whether it is `broken`, and `before` and"
-        " `after` it was made the most findings `at_once` and their worst `severity`. With `--baseline` it has"
-        " `in_baseline`."
+        " rule, cluster, topic (its pattern), at_most, until, muted_at, findings, whether it is `broken`, and"
+        " `before` and `after` it was made the most findings `at_once` and their worst `severity`. With `--baseline` it"
+        " has `in_baseline`."
     ),
 )
 _HISTORY_REMARKS = tuple(
@@ -134,6 +134,10 @@ _HISTORY_REMARKS = tuple(
         ("Of the clusters", "periods", ClusterPeriod),
         ("Of a consumer group", "committed_offsets", CommittedOffset),
     )
+)
+_INCIDENTS_REMARK = (
+    "Where a mute covers findings, `summary` has the number of incidents that are `muted`, which are no rows, that of"
+    " `muted_findings`, and `mutes` as `kreplica audit` has them."
 )
 _INCIDENT_REMARK = "The incident itself is beside the rows, under `incident`, with the fields of `audit incidents`."
 _RECOMMEND_REMARK = "`summary.unjudged` lists the rules that lacked a fact, for how many subjects, and which fact."
@@ -217,7 +221,7 @@ ANSWERS: Mapping[str, AnswerFields] = {
     "kreplica compare": _rows("compare", "differences", Difference),
     "kreplica audit": _rows("audit", "findings", SpanFinding, *_AUDIT_REMARKS),
     "kreplica history": _rows("history", "stretches", PartitionStretch, *_HISTORY_REMARKS),
-    "kreplica audit incidents": _rows("audit-incidents", "incidents", IncidentRow),
+    "kreplica audit incidents": _rows("audit-incidents", "incidents", IncidentRow, _INCIDENTS_REMARK),
     "kreplica audit incident": _rows("audit-incident", "findings", BehindRow, _INCIDENT_REMARK),
     "kreplica audit ingest": _rows("audit-ingest", "ingested", IngestedCluster, _INGEST_REMARK),
     "kreplica audit resilience": _rows("audit-resilience", "losses", Exposure, _RESILIENCE_REMARK),

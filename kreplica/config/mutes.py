@@ -6,6 +6,7 @@
     topic = "orders*"                   # every finding of the rule if left out, those that are about no topic, too
     until = 2026-12-01T00:00:00Z
     muted_at = 2026-11-24T02:00:00Z     # what came later may be worse
+    at_most = 40                        # findings at one moment that it bears; what there was before if left out
 
 It is ``mutes.toml`` beside the contexts file, wherever that is.
 """
@@ -42,6 +43,7 @@ class Mute(Struct, frozen=True):
         muted_at: The time at which it was muted, in UTC.
         cluster: Pattern for ids or names of clusters; None for all.
         topic: Pattern for topics; None for every finding, those that are about no topic, too.
+        at_most: Findings at one moment that it bears; None for what there was before it was made.
     """
 
     rule: Pattern
@@ -49,6 +51,7 @@ class Mute(Struct, frozen=True):
     muted_at: Moment
     cluster: Pattern | None = None
     topic: Pattern | None = None
+    at_most: Annotated[int, Meta(ge=1, le=2**31 - 1)] | None = None
 
     @property
     def what(self) -> tuple[str, str | None, str | None]:
@@ -150,7 +153,7 @@ def _mute_of(path: Path, number: int, table: object) -> Mute:
         until, muted_at = mute.until.astimezone(UTC), mute.muted_at.astimezone(UTC)
     except OverflowError:
         raise _unreadable(path, f"mute {number}: a time is out of range") from None
-    return Mute(mute.rule, until, muted_at, mute.cluster, mute.topic)
+    return Mute(mute.rule, until, muted_at, mute.cluster, mute.topic, mute.at_most)
 
 
 def _reject_unknown(path: Path, place: str, table: Mapping[str, object], known: Sequence[str]) -> None:
@@ -170,5 +173,6 @@ def _table_of(mute: Mute) -> str:
     texts = {"rule": mute.rule, "cluster": mute.cluster, "topic": mute.topic}
     lines = [f"{key} = {tomlkit.string(text).as_string()}" for key, text in texts.items() if text is not None]
     times = {"until": mute.until, "muted_at": mute.muted_at}
+    lines += [] if mute.at_most is None else [f"at_most = {mute.at_most}"]
     lines += [f"{key} = {moment.astimezone(UTC).isoformat().replace('+00:00', 'Z')}" for key, moment in times.items()]
     return "\n".join(["[[mutes]]", *lines, ""])

@@ -49,6 +49,7 @@ class FleetFinding:
         longest_interval_ms: Longest time between two snapshots that lie in it.
         in_newest: Whether the newest snapshot that can tell shows it.
         message: The finding in words.
+        exact: Whether a metadata log tells all of its time: its borders are those of records.
         topic: Topic, partition, broker and group that it is about, each None where it is not about one.
         partition: See ``topic``.
         broker: See ``topic``.
@@ -68,6 +69,7 @@ class FleetFinding:
     longest_interval_ms: int
     in_newest: bool
     message: str
+    exact: bool = False
     topic: str | None = None
     partition: int | None = None
     broker: int | None = None

@@ -26,6 +26,7 @@ from kreplica.fleet.rules import (
     vanished,
 )
 from kreplica.fleet.rules.cluster_drift import PresentSettings
+from kreplica.history.log_line import LogLine
 from kreplica.history.selection import Chosen, HistoryMonth
 from kreplica.system.processes import side_by_side
 
@@ -88,10 +89,16 @@ def judge_clusters(
     found = side_by_side(work, list(chosen.by_cluster().values()), processes)
     settings = [one.settings for one in found if one.settings is not None]
     findings = [finding for one in found for finding in one.findings]
-    return sorted([*findings, *_between(settings, asked)], key=finding_order)
+    return sorted([*findings, *between_clusters(settings, asked)], key=finding_order)
 
 
-def _between(settings: Sequence[PresentSettings], asked: Circumstances) -> Iterator[FleetFinding]:
+def between_clusters(settings: Sequence[PresentSettings], asked: Circumstances) -> Iterator[FleetFinding]:
+    """The findings of rules that compare the clusters of a group.
+
+    Args:
+        settings: Settings of each cluster as of its newest snapshot.
+        asked: Facts that the history does not hold, the groups among them.
+    """
     for group, names in asked.groups.items():
         yield from cluster_drift.find_between(group, [one for one in settings if not names.isdisjoint(one.ids)])
 
@@ -115,8 +122,9 @@ class _Work:
 
 
 def newest_ms(chosen: Chosen) -> int:
-    """Time of the newest snapshot that is wanted, milliseconds since the epoch."""
-    return max(month.seen[month.inside[-1]].taken_ms for month in chosen.months)
+    """Time of the newest snapshot that is wanted, milliseconds since the epoch; without one, of the last record."""
+    snapshots = [month.seen[month.inside[-1]].taken_ms for month in chosen.months if month.inside]
+    return max(snapshots or (int(LogLine([month]).times[-1]) for month in chosen.months))
 
 
 def tables_read(names: Collection[str] | None = None) -> Sequence[str]:

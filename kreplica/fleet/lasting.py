@@ -37,6 +37,7 @@ class Lasting:
         tellers: Numbers of the observations that tell the table.
         listing: Those of them that list all of it, so that what they lack was not there.
         told_columns: Columns that each of the tellers tells, a row for each; all of them if None.
+        in_logs: For each observation whether a metadata log tells of it; of none if None.
     """
 
     table: HistoryTable
@@ -46,6 +47,7 @@ class Lasting:
     tellers: Integers
     listing: Integers
     told_columns: Mask | None = None
+    in_logs: Mask | None = None
 
     def __len__(self) -> int:
         return len(self.runs)

@@ -16,7 +16,7 @@ from kreplica.errors import ExitCode, UsageError
 from kreplica.fleet.judging import FLEET_RULES
 from kreplica.health.rules import ALL_RULES
 from kreplica.model.nearest_names import nearest_or_known
-from kreplica.model.rows import Meaning
+from kreplica.model.rows import Int32, Meaning
 
 
 class MuteRow(Struct, frozen=True):
@@ -25,6 +25,9 @@ class MuteRow(Struct, frozen=True):
     rule: Annotated[str, Meaning("name of the rule")]
     cluster: Annotated[str | None, Meaning("pattern for ids or names of clusters, null for all")]
     topic: Annotated[str | None, Meaning("pattern for topics, null for every finding of the rule")]
+    at_most: Annotated[
+        Int32 | None, Meaning("findings at one moment that it bears, null for what there was before it", drop=2)
+    ]
     until: Annotated[str, Meaning("when the mute ends")]
     muted_at: Annotated[str, Meaning("when it was made: what came later may be worse", drop=1)]
     in_force: Annotated[bool, Meaning("whether the end is still to come")]
@@ -49,7 +52,13 @@ class Mutes:
         """A row for each."""
         return [
             MuteRow(
-                one.rule, one.cluster, one.topic, one.until.isoformat(), one.muted_at.isoformat(), self.now < one.until
+                one.rule,
+                one.cluster,
+                one.topic,
+                one.at_most,
+                one.until.isoformat(),
+                one.muted_at.isoformat(),
+                self.now < one.until,
             )
             for one in self.mutes
         ]
@@ -71,6 +80,7 @@ def mute_rule(
     *,
     cluster: str | None = None,
     topic: str | None = None,
+    at_most: int | None = None,
     more: Collection[str] = (),
     environ: Mapping[str, str] | None = None,
 ) -> Mutes:
@@ -81,6 +91,7 @@ def mute_rule(
         until: The end, with its zone.
         cluster: Pattern for ids or names of clusters; None for all.
         topic: Pattern for topics; None for every finding of the rule.
+        at_most: Findings at one moment that it bears; None for what there was before.
         more: Names of rules beside those of kreplica.
         environ: Environment variables; KREPLICA_CONFIG says where the file is. Those of this process if None.
 
@@ -88,7 +99,7 @@ def mute_rule(
         The new mute.
 
     Raises:
-        UsageError: There is no such rule, a pattern is empty, or the end is over.
+        UsageError: There is no such rule, a pattern is empty, the end is over, or it is to bear no finding.
         ConfigurationError: The file cannot be read or written.
     """
     known = sorted({*(one.name for one in (*ALL_RULES, *FLEET_RULES)), *more})
@@ -100,7 +111,9 @@ def mute_rule(
     now, path = _now(), _path(environ)
     if until <= now:
         raise UsageError(f"{until.isoformat()} is over", "a mute ends later than now")
-    mute = Mute(rule, until.astimezone(UTC), now, cluster, topic)
+    if at_most is not None and not 0 < at_most < 2**31:
+        raise UsageError(f"a mute cannot bear {at_most} findings", "it bears 1 at least", "leave --at-most out")
+    mute = Mute(rule, until.astimezone(UTC), now, cluster, topic, at_most)
     write_mutes(path, [*(one for one in read_mutes(path) if one.what != mute.what), mute])
     return Mutes(path, [mute], now)
 

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kreplica.errors import InputError, UsageError
+from kreplica.fleet.logged import topics_with
 from kreplica.fleet.pieces import Pieces, Span, cut_at, exact_pieces, narrow, outside, pieces_of, spans_of_logs
 from kreplica.history.coding import UNKNOWN, Coded, Coder
 from kreplica.history.log_line import Moments
@@ -151,21 +152,11 @@ class Timeline:
         values = cut.coded.values.copy()
         topics = self.coder.key_columns(cut.coded.keys)["topic"].to_list()
         for column, setting in zip(columns, _SETTINGS.values(), strict=True):
-            held = self._held(setting)
+            held = topics_with(self.months, setting)
             free = np.array([topics[row] not in held for row in rows.tolist()], np.bool_)
             free &= values[rows, column] == UNKNOWN
             values[rows[free], column] = told.coded.values[places[free], column]
         return Pieces(Coded(cut.coded.keys, values), cut.begin, cut.seen, cut.end, cut.exact)
-
-    def _held(self, setting: str) -> frozenset[object]:
-        """Topics for which a metadata log holds a setting at any time."""
-        found: set[object] = set()
-        coder = Coder(narrow(CONFIGS, (), logged=True))
-        for month in self.months:
-            rows = coder.key_columns(month.exact_runs(coder).coded.keys)
-            cells = zip(*(rows[name].to_list() for name in coder.table.keys), strict=True)
-            found |= {entity for of, entity, name in cells if of == "topic" and name == setting}
-        return frozenset(found)
 
     @cached_property
     def states(self) -> States:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
+from kreplica.fleet.cluster import ClusterHistory, Span
+from kreplica.fleet.finding import FleetFinding
 from kreplica.model.columns import Indices, Integers, Mask
 
 DAY_MS = 24 * 3_600_000
@@ -33,3 +37,25 @@ def often(keys: Integers, times: Integers, weights: Integers, most: int, window_
     found = np.zeros(len(line), np.bool_)
     found[order] = np.cumsum(marks)[:-1] > 0
     return found
+
+
+def over_a_day_later(history: ClusterHistory, last: int) -> int:
+    """Number of the first moment more than a day after another one; -1 if there is none."""
+    over = int(np.searchsorted(history.times, history.times[last] + DAY_MS, side="right"))
+    return over if over < len(history.times) else -1
+
+
+def to_the_day(history: ClusterHistory, span: Span, one: FleetFinding) -> FleetFinding:
+    """A finding that ends a day after its last event: just then where a metadata log tells that nothing came after it.
+
+    Args:
+        history: The cluster.
+        span: From the first event to the last one, and ``over_a_day_later``.
+        one: The finding.
+    """
+    over = int(history.times[span.last]) + DAY_MS
+    at = int(np.searchsorted(history.times, over, side="right")) - 1
+    if not history.in_logs[at] or history.held_until[at] < over:
+        return one
+    exact = history.exactly(Span(span.before, span.first, at))
+    return replace(one, last_seen_ms=over, valid_to_ms=over, in_newest=False, exact=exact)

@@ -1,8 +1,9 @@
 """Findings that are muted, and mutes that are broken because it got worse.
 
 A mute is broken in a cluster where, after it was made, more findings that it covers were seen at one moment than at any
-moment before, or one of a higher severity. Where nothing before it is read, the first moment that is read stands for
-the time before.
+moment before (or than it says that it bears), or one of a higher severity. Where nothing before it is read, the first
+moment that is read stands for the time before. Where it covered nothing before, it was made for what was to come, such
+as planned work: it bears any number then, and the severity of the first findings.
 """
 
 from __future__ import annotations
@@ -83,6 +84,7 @@ class AppliedMute:
         findings: Number of findings that it covers.
         before: These at their worst before it was made.
         after: These at their worst since.
+        begun: Severity of the first of them since; None where there is none.
         keys: Cluster, rule and topic of these.
     """
 
@@ -91,12 +93,33 @@ class AppliedMute:
     findings: int
     before: Level
     after: Level
+    begun: Severity | None
     keys: frozenset[Key]
+
+    @property
+    def bears(self) -> int | None:
+        """Most findings at one moment that it bears; None for any number."""
+        return self.mute.at_most or self.before.findings or None
+
+    @property
+    def usual(self) -> Severity | None:
+        """The severity that it bears: that of the time before, else of the first since; None where there is neither."""
+        return self.begun if self.before.severity is None else self.before.severity
+
+    @property
+    def has_more(self) -> bool:
+        """True if there were more at one moment than it bears."""
+        return self.bears is not None and self.after.findings > self.bears
+
+    @property
+    def is_graver(self) -> bool:
+        """True if one is graver than it bears."""
+        return self.usual is not None and self.after.rank > self.usual.rank
 
     @property
     def is_broken(self) -> bool:
         """True if it got worse: the findings count again."""
-        return self.after.findings > self.before.findings or self.after.rank > self.before.rank
+        return self.has_more or self.is_graver
 
 
 def apply_mutes(
@@ -142,8 +165,11 @@ def _applied(mute: Mute, cluster: str, covered: Sequence[Stretch], since: dateti
         )
         for later in (False, True)
     ]
+    later = [one for one in covered if one.first_ms > since_ms]
+    first = min((one.first_ms for one in later), default=None)
+    begun = max((one.severity for one in later if one.first_ms == first), default=None)
     keys = frozenset(one.key for one in covered)
-    return AppliedMute(mute, cluster, sum(one.findings for one in covered), sides[0], sides[1], keys)
+    return AppliedMute(mute, cluster, sum(one.findings for one in covered), sides[0], sides[1], begun, keys)
 
 
 def _levels(covered: Collection[Stretch]) -> list[tuple[int, int]]:

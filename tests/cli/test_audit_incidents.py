@@ -187,3 +187,77 @@ def test_a_baseline_leaves_the_incidents_that_it_has(kreplica: Any, history: Pat
     (tmp_path / "before").write_text("nothing", encoding="utf-8")
     ended = kreplica(*asked, "--baseline", str(tmp_path / "before"))
     assert (ended.code, "line 1; it is no answer of kreplica audit incidents: " in ended.err) == (2, True)
+
+
+def mute(folder: Path, monkeypatch: pytest.MonkeyPatch, *mutes: str) -> None:
+    """Writes mutes that were made after hour 1 of the history, and are in force."""
+    lines = [f"[[mutes]]\n{one}\nuntil = 2099-01-01T00:00:00Z\nmuted_at = {at(1)}\n" for one in mutes]
+    (folder / "mutes.toml").write_text("".join(lines), encoding="utf-8")
+    monkeypatch.setenv("KREPLICA_CONFIG", str(folder / "contexts.toml"))
+
+
+BEHIND = ("at-min-isr", "leader-imbalance", "under-replicated", "vanished-broker")
+
+
+def test_muted_findings_do_not_count_and_an_incident_of_them_alone_is_told_as_muted(
+    kreplica: Any, history: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    every = kreplica("audit", "incidents", str(history), "-o", "json").document["incidents"][0]
+    mute(tmp_path, monkeypatch, 'rule = "under-replicated"')
+    some = kreplica("audit", "incidents", str(history), "-o", "json")
+    row = some.document["incidents"][0]
+    assert (some.code, row["id"], row["findings"], row["muted"]) == (1, every["id"], 7, 5)
+    assert sorted(row["by_rule"]) == [rule for rule in BEHIND if rule != "under-replicated"]
+    mute(tmp_path, monkeypatch, *(f'rule = "{rule}"\ncluster = "pr*"' for rule in BEHIND))
+    ended = kreplica("audit", "incidents", str(history), "-o", "json")
+    assert (ended.code, [one["kind"] for one in ended.document["incidents"]]) == (0, ["rolling-restart"])
+    summary = ended.document["summary"]
+    assert (summary["incidents"], summary["muted"], summary["muted_findings"]) == (0, 1, 12)
+    assert [(one["rule"], one["broken"]) for one in summary["mutes"]] == [(rule, False) for rule in BEHIND]
+    lines = kreplica("audit", "incidents", str(history)).out.splitlines()
+    assert lines[0] == "OK no incident in 2 clusters and 25 snapshots, 1 planned, 1 muted"
+    assert "muted    5 findings of at-min-isr in prod, until 2099-01-01 00:00:00" in lines
+    assert kreplica("audit", "incidents", str(history), "--no-mutes").code == 1
+    shown = kreplica("audit", "incident", every["id"], str(history))
+    assert shown.out.splitlines()[0] == "MUTED broker-down of broker 2, proved"
+    assert "explains 12 findings muted" in shown.out
+    rows = kreplica("audit", "incident", every["id"], str(history), "-o", "json").document["findings"]
+    assert [row["muted"] for row in rows] == [True] * 12
+
+
+def test_a_mute_that_bears_fewer_is_broken_and_its_findings_count(
+    kreplica: Any, history: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mute(tmp_path, monkeypatch, 'rule = "under-replicated"\ncluster = "prod"\nat_most = 4')
+    ended = kreplica("audit", "incidents", str(history))
+    made = at(1).replace("T", " ")[:19]
+    said = f"under-replicated in prod got worse and counts again: 5 at once since {made}, at most 4 muted"
+    assert (ended.code, said in " ".join(ended.out.split())) == (1, True)
+    assert "12 findings explained" in ended.out
+
+
+def test_a_cluster_that_is_not_as_its_group_is_told_behind_the_change_that_made_it_so(
+    kreplica: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clusters = [PlantedCluster(label=f"c{number}", name=f"prod-{number}") for number in range(3)]
+    for number, cluster in enumerate(clusters):
+        cluster.set("topic", "orders", "min.insync.replicas", "2")
+        cluster.set("topic", "audit", "retention.ms", "2" if number == 1 else "1")
+        cluster.snapshot(3)
+        if number == 0:
+            cluster.set("topic", "orders", "min.insync.replicas", "4")  # no write is taken any more
+            for partition in range(3):
+                cluster.change("orders", partition, min_isr=4)
+        cluster.snapshot(3)
+    ingest_into(LocalStorage(tmp_path / "history"), clusters)
+    lines = [f"[contexts.prod-{number}]\nbootstrap_servers = 'h:1'\ntags = ['eu']\n" for number in range(3)]
+    (tmp_path / "contexts.toml").write_text("".join(lines), encoding="utf-8")
+    monkeypatch.setenv("KREPLICA_CONFIG", str(tmp_path / "contexts.toml"))
+    document = kreplica("audit", "incidents", str(tmp_path / "history"), "--group", "eu", "-o", "json").document
+    (incident,) = document["incidents"]
+    assert (incident["kind"], incident["valid_from"], incident["by_rule"]["cluster-drift"]) == ("setting", at(3), 1)
+    assert document["summary"]["left_over"] == {"cluster-drift": 1}  # retention.ms broke nothing, and stood before
+    rows = kreplica("audit", "incident", incident["id"], str(tmp_path / "history"), "--group", "eu").out
+    assert "min.insync.replicas of topic orders is 4 here, 2 in 2 of 3 clusters of group eu" in rows
+    alone = kreplica("audit", "incidents", str(tmp_path / "history"), "-o", "json").document
+    assert "cluster-drift" not in alone["incidents"][0]["by_rule"]

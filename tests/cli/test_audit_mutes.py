@@ -28,6 +28,7 @@ def test_a_rule_is_muted_listed_and_unmuted(kreplica: Any, tmp_path: Path) -> No
     ]
     assert "every cluster until 2099-01-02" in kreplica("audit", "mute", "offline", "--until", "2099-01-02").out
     (one, two) = kreplica("audit", "mutes", "-o", "json").document["mutes"]
+    assert [one["at_most"], two["at_most"]] == [None, None]
     assert (one["rule"], one["cluster"], one["topic"], one["in_force"]) == ("rf-one", "pr od", "scratch-*", True)
     assert (two["rule"], two["cluster"], two["topic"]) == ("offline", None, None)
     listed = kreplica("audit", "mutes").out.splitlines()
@@ -59,6 +60,13 @@ def test_unmute_takes_those_of_a_cluster_and_a_topic(kreplica: Any, tmp_path: Pa
     assert [one["cluster"] for one in tables(tmp_path)] == ["a"]
 
 
+def test_a_mute_says_how_many_findings_it_bears(kreplica: Any, tmp_path: Path) -> None:
+    ended = kreplica("audit", "mute", "offline", "--until", "1d", "--at-most", "40")
+    assert "offline in every cluster, 40 findings at once at most until " in ended.out
+    assert [one["at_most"] for one in tables(tmp_path)] == [40]
+    assert kreplica("audit", "mutes", "-o", "json").document["mutes"][0]["at_most"] == 40
+
+
 def test_a_rule_of_a_file_is_muted(kreplica: Any, tmp_path: Path) -> None:
     (tmp_path / "rules.toml").write_text(RULES, encoding="utf-8")
     words = ("audit", "mute", "thin-orders", "--until", "1d")
@@ -75,6 +83,7 @@ def test_a_rule_of_a_file_is_muted(kreplica: Any, tmp_path: Path) -> None:
         (["mute", "offline", "--until", "0d"], "--until 0d is over"),
         (["mute", "offline", "--until", "soon"], "--until soon is no moment"),
         (["mute", "offline"], "missing option '--until'"),
+        (["mute", "offline", "--until", "1d", "--at-most", "0"], "a mute cannot bear 0 findings"),
         (["mute", "offline", "--until", "1d", "--topic", "\udcff"], "the pattern is no text"),
         (["mute", "offline", "--until", "1d", "--topic", ""], "--topic is empty"),
         (["mute", "offline", "--until", "1d", "--cluster", ""], "--cluster is empty"),

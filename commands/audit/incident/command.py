@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated
 
 import typer
 
+from commands.shared.cluster_groups import ClusterGroupOption, clusters_of, groups_of
 from commands.shared.help import examples
 from commands.shared.history_options import ClusterOption, HistoryArgument
+from commands.shared.mute_options import NoMutesOption
 from commands.shared.options import OutputOption
 
 IdArgument = Annotated[
@@ -32,19 +35,29 @@ def incident(
     incident_id: IdArgument,
     history: HistoryArgument,
     cluster: ClusterOption = None,
+    cluster_group: ClusterGroupOption = None,
+    no_mutes: NoMutesOption = False,
     output: OutputOption = None,
 ) -> None:
     """Show one incident: its cause, what changed before it began, what it explains, whether all came back as it was.
 
-    The rows are the findings behind it. Exits 5 when something in the history could not be read.
+    The rows are the findings behind it, muted ones last. Exits 5 when something in the history could not be read.
     """
     from commands.audit.incident.answer import answer_to
     from commands.audit.incident.screen import show
     from commands.shared.printing.output import emit
+    from kreplica.config.mutes import mutes_in_force
     from kreplica.fleet.incidents.fleet import incident_in
     from kreplica.store.selection import Wanted
     from kreplica.system.processes import processors
 
-    found = incident_in(history, incident_id, Wanted(tuple(cluster or ())), processors())
+    found = incident_in(
+        history,
+        incident_id,
+        Wanted(clusters_of(cluster, cluster_group)),
+        processors(),
+        mutes=() if no_mutes else mutes_in_force(os.environ),
+        groups=groups_of(cluster_group),
+    )
     emit(answer_to(found), output, lambda console: show(found, console))
     raise typer.Exit(found.exit_code)

@@ -33,10 +33,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 def show(found: FoundIncident, console: Console) -> None:
     """Prints one incident for a person."""
     one = found.incident
-    word = "INCOMPLETE" if found.chosen.left_out else "PLANNED" if one.is_planned else one.severity.word.upper()
-    print_verdict(
-        console, word, "yellow" if found.chosen.left_out else "green" if one.is_planned else "red", _said(one)
-    )
+    print_verdict(console, *_word(found), _said(one))
     name = found.name if found.name == one.cluster else f"{found.name} ({one.cluster})"
     print_lines(console, "cluster", [name])
     print_lines(console, "began", [_began(one)])
@@ -47,6 +44,15 @@ def show(found: FoundIncident, console: Console) -> None:
     if found.rows:
         console.print()
         _print_findings(found.rows, console)
+
+
+def _word(found: FoundIncident) -> tuple[str, str]:
+    one = found.incident
+    if found.chosen.left_out:
+        return "INCOMPLETE", "yellow"
+    if one.is_planned:
+        return "PLANNED", "green"
+    return ("MUTED", "yellow") if one.is_muted else (one.severity.word.upper(), "red")
 
 
 def _print_findings(rows: Sequence[BehindRow], console: Console) -> None:
@@ -112,9 +118,11 @@ def _ended(one: Incident) -> str:
 
 def _explains(one: Incident) -> str:
     rules = listed([f"{count} {rule}" for rule, count in one.by_rule.items()])
+    muted = f"{counted(len(one.muted), 'finding')} muted" if one.muted else ""
     if not rules:
-        return "no finding"
-    return f"{counted(len(one.findings), 'finding')} in {counted(one.partitions, 'partition')}: {rules}"
+        return muted or "no finding"
+    told = f"{counted(len(one.findings), 'finding')} in {counted(one.partitions, 'partition')}: {rules}"
+    return f"{told}; {muted}" if muted else told
 
 
 def _after(one: Incident) -> Iterator[str]:

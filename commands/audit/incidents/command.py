@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+
 import typer
 
 from commands.shared.baseline_options import BaselineOption
-from commands.shared.cluster_groups import ClusterGroupOption, clusters_of
+from commands.shared.cluster_groups import ClusterGroupOption, clusters_of, groups_of
 from commands.shared.help import examples
 from commands.shared.history_options import ClusterOption, HistoryArgument, SinceOption, UntilOption, wanted_of
+from commands.shared.mute_options import NoMutesOption
 from commands.shared.options import ExitZeroOption, OutputOption
 from commands.shared.rule_options import FailOn, FailOnOption
 from kreplica.errors import ExitCode
@@ -33,6 +36,7 @@ def incidents(
     since: SinceOption = None,
     until: UntilOption = None,
     baseline: BaselineOption = None,
+    no_mutes: NoMutesOption = False,
     fail_on: FailOnOption = FailOn.warning,
     exit_zero: ExitZeroOption = False,
     output: OutputOption = None,
@@ -40,20 +44,28 @@ def incidents(
     """Tell the findings of a history by their causes: one line for each, the worst first, with how much it explains.
 
     A broker, a rack or half of the brokers down, a full disk, a setting, a controller that moved, what describe names
-    as causes, and rules over time that nothing else explains. A rolling restart is named, and is no incident.
+    as causes, and rules over time that nothing else explains. A rolling restart is named, and is no incident. Findings
+    that are muted do not count, nor does an incident with nothing else behind it.
 
     Exits 1 when an incident is at least as severe as --fail-on, 5 when there is none but something could not be read.
     """
     from commands.audit.incidents.answer import answer_to
     from commands.audit.incidents.screen import show
     from commands.shared.printing.output import emit
+    from kreplica.config.mutes import mutes_in_force
     from kreplica.fleet.baseline import read_incidents
     from kreplica.fleet.incidents.fleet import incidents_in
     from kreplica.health.rules import Severity
     from kreplica.system.processes import processors
 
     earlier = None if baseline is None else read_incidents(baseline)
-    found = incidents_in(history, wanted_of(clusters_of(cluster, cluster_group), since, until), processors())
+    found = incidents_in(
+        history,
+        wanted_of(clusters_of(cluster, cluster_group), since, until),
+        processors(),
+        mutes=() if no_mutes else mutes_in_force(os.environ),
+        groups=groups_of(cluster_group),
+    )
     if earlier is not None:
         found = found.without(earlier)
     code = found.exit_code(Severity(fail_on))

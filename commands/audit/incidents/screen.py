@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from commands.audit.applied_mutes import print_mutes
 from commands.audit.moments import MOMENTS
 from commands.shared.printing.screen import print_lines, print_rows, print_verdict
 from kreplica.errors import ExitCode
@@ -25,9 +26,10 @@ MOST_INCIDENTS = 25
 def show(found: FoundIncidents, history: str, code: ExitCode, console: Console) -> None:
     """Prints the incidents for a person; the verdict says what the exit code says."""
     print_verdict(console, *_word(found, code), _sentence(found))
+    names = found.names if len(set(found.names.values())) == len(found.names) else {}
+    print_mutes(found.mutes, names, console)
     if found.incidents:
         console.print()
-        names = found.names if len(set(found.names.values())) == len(found.names) else {}
         cells = {**MOMENTS, "cluster": lambda label: names.get(label, label)}
         print_rows(console, IncidentRow, found.rows[:MOST_INCIDENTS], cells=cells)
         if len(found.incidents) > MOST_INCIDENTS:
@@ -59,6 +61,7 @@ def _sentence(found: FoundIncidents) -> str:
         *([f"{counted(sum(len(one.findings) for one in real), 'finding')} explained"] if real else []),
         *([f"{going} still there"] if going else []),
         *([f"{planned} planned"] if planned else []),
+        *([f"{len(found.muted)} muted"] if found.muted else []),
         *([f"{found.earlier} in the baseline"] if found.earlier else []),
         *([f"{counted(found.chosen.left_out, 'month')} left out"] if found.chosen.left_out else []),
     ]

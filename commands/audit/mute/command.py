@@ -19,6 +19,7 @@ def register(group: typer.Typer) -> None:
         epilog=examples(
             "kreplica audit mute rf-one --until 2099-01-01 --topic 'scratch-*'",
             "kreplica audit mute under-replicated --until 7d --cluster prod-eu",
+            "kreplica audit mute under-replicated --until 4h --cluster prod-eu --at-most 200",
         ),
     )(mute)
 
@@ -30,14 +31,24 @@ def mute(
     ],
     cluster: MuteClusterOption = None,
     topic: MuteTopicOption = None,
+    at_most: Annotated[
+        int | None,
+        typer.Option(
+            "--at-most",
+            metavar="N",
+            show_default=False,
+            help="It bears so many findings at one moment in each cluster; else as many as there were before.",
+        ),
+    ] = None,
     rules: MuteRulesOption = None,
     output: OutputOption = None,
 ) -> None:
     """Let the findings of a rule not count until a time: kreplica audit counts them as muted, and exits by the others.
 
     The mute is broken in a cluster, and its findings count again, when more of them are seen at one moment than before
-    it was made, or one of a higher severity. A mute of the same rule, cluster and topic is replaced. Mutes stand in
-    mutes.toml beside the contexts file. Exits 2 when there is no such rule.
+    it was made, or one of a higher severity. Made before there was any, for planned work, it bears any number up to the
+    severity of the first. A mute of the same rule, cluster and topic is replaced. Mutes stand in mutes.toml beside the
+    contexts file. Exits 2 when there is no such rule.
     """
     from commands.audit.mutes.answer import answer_to
     from commands.audit.mutes.screen import show_muted
@@ -50,5 +61,5 @@ def mute(
         from analyzers.rule_files import read_rules
 
         more = [one.name for one in read_rules(rules)]
-    found = mute_rule(rule, parse_coming(until, "--until"), cluster=cluster, topic=topic, more=more)
+    found = mute_rule(rule, parse_coming(until, "--until"), cluster=cluster, topic=topic, at_most=at_most, more=more)
     emit(answer_to("audit-mute", found), output, lambda console: show_muted(found, console))

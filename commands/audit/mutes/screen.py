@@ -45,7 +45,8 @@ def show_list(found: Mutes, console: Console) -> None:
 
 def _words(mute: Mute) -> str:
     topics = "" if mute.topic is None else f" of topics {mute.topic}"
-    return f"{mute.rule}{topics} in {'every cluster' if mute.cluster is None else f'clusters {mute.cluster}'}"
+    most = "" if mute.at_most is None else f", {mute.at_most} findings at once at most"
+    return f"{mute.rule}{topics} in {'every cluster' if mute.cluster is None else f'clusters {mute.cluster}'}{most}"
 
 
 def _unmute(found: Mutes) -> Iterator[str]:

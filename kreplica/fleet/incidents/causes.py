@@ -97,7 +97,7 @@ class Ground:
         self.history, self.scenes = history, scenes
         tellers = history.partitions.tellers
         self.newest = int(tellers[-1]) if len(tellers) else 0
-        waits = np.diff(history.times)
+        waits = np.diff(history.line.times)
         usual = int(np.median(waits)) if len(waits) else 0
         self.restart_ms = max(RESTART_MS, 2 * usual)
 
@@ -110,12 +110,17 @@ class Ground:
             names = ("broker", "path", OBSERVATION, "usable_bytes")
             for broker, path, number, usable in zip(*(table[name].to_list() for name in names), strict=True):
                 if usable is not None and number in month.inside:
-                    found[int(broker)].append((str(path), int(number) + shift, int(usable)))
+                    moment = int(self.history.moments.seen[int(number) + shift])
+                    found[int(broker)].append((str(path), moment, int(usable)))
         return {broker: sorted(some, key=lambda one: one[1]) for broker, some in found.items()}
 
     def ms(self, number: int) -> int:
         """Milliseconds of an observation."""
         return int(self.history.times[number])
+
+    def until(self, number: int) -> int:
+        """Milliseconds up to which what an observation shows is known to hold."""
+        return int(self.history.held_until[number])
 
     def place(self, number: int) -> int:
         """Place of the last scene up to an observation; 0 where there is none."""
@@ -197,7 +202,7 @@ def _groups(ground: Ground, downs: Iterable[_Down]) -> list[list[_Down]]:
     found: list[list[_Down]] = []
     for one in downs:
         same = found and ground.ms(one.span.first) - ground.ms(found[-1][0].span.first) <= TOGETHER_MS
-        if same and one.broker not in {other.broker for other in found[-1]}:
+        if same and all(other.end is None or other.end > one.begin for other in found[-1]):
             found[-1].append(one)
         else:
             found.append([one])

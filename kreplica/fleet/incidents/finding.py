@@ -26,10 +26,12 @@ class Told:
     Args:
         incidents: The incidents, the worst first, and what was planned.
         left_over: Findings of which no cause is known; those that stood from the first snapshot on are not among them.
+        findings: All findings, behind an incident or not.
     """
 
     incidents: Sequence[Incident]
     left_over: Sequence[FleetFinding]
+    findings: Sequence[FleetFinding] = ()
 
     def packed(self) -> Told:
         """The same with the findings of incidents in little memory."""
@@ -66,12 +68,14 @@ class _Teller:
         self.left: list[FleetFinding] = []
 
     def told(self, findings: Iterable[FleetFinding]) -> Told:
-        self._attribute(findings_over_time(self.history, self.ground.scenes))
+        seen, over_time = findings_over_time(self.history, self.ground.scenes), list(findings)
+        self._attribute(seen)
         self._controllers()
-        self._fleet_findings(findings)
+        self._fleet_findings(over_time)
         causes = [one.cause for one in self.behind]
         found = [self._incident(one, causes) for one in self.behind if self._counts(one)]
-        return Told(sorted(found, key=incident_order), sorted(self.left, key=finding_order))
+        every = [*(one.finding for one in seen), *over_time]
+        return Told(sorted(found, key=incident_order), sorted(self.left, key=finding_order), every)
 
     def _counts(self, one: _Behind) -> bool:
         """A setting that changed and broke nothing is no incident."""
@@ -144,9 +148,7 @@ class _Teller:
 
     def _controllers(self) -> None:
         """Controllers that moved, but for those that had to as their broker was down or restarted."""
-        told = [(at, seen.row["controller"]) for at, seen in enumerate(self.history.line.seen)]
-        known = [(at, one) for at, one in told if isinstance(one, int)]
-        for (before, old), (at, new) in pairwise(known):
+        for (before, old), (at, new) in pairwise(self.history.controllers):
             span = Span.event(before, at)
             if old == new or any(old in one.cause.brokers and _meets(one.cause.span, span) for one in self.behind):
                 continue
@@ -204,7 +206,8 @@ class _Teller:
         findings = sorted([*(one.finding for one in behind.seen), *behind.findings], key=finding_order)
         own = behind.findings if not behind.seen and cause.kind in {one.rule for one in behind.findings} else []
         ended = None if span.ended < 0 else self.ground.ms(span.ended)
-        begun = None if span.before < 0 else self.ground.ms(span.before)
+        begun = None if span.before < 0 else self.ground.until(span.before)
+        seen = self.ground.ms(span.last) if span.is_event else self.ground.until(span.last)
         over = ended is not None
         return Incident(
             cluster=self.history.cluster,
@@ -213,7 +216,7 @@ class _Teller:
             certainty=cause.certainty,
             begun_after_ms=own[0].begun_after_ms if own else begun,
             valid_from_ms=own[0].valid_from_ms if own else self.ground.ms(span.first),
-            last_seen_ms=max(one.last_seen_ms for one in own) if own else self.ground.ms(span.last),
+            last_seen_ms=max(one.last_seen_ms for one in own) if own else seen,
             valid_to_ms=ended,
             brokers=cause.brokers,
             findings=findings,

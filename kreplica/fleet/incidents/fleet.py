@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 
+from kreplica.config.mutes import Mute
 from kreplica.errors import ExitCode, UsageError
 from kreplica.fleet.cluster import ClusterHistory
-from kreplica.fleet.finding import FleetFinding
+from kreplica.fleet.finding import FleetFinding, finding_order
 from kreplica.fleet.incidents.finding import Told, incidents_of
-from kreplica.fleet.incidents.incident import Incident, incident_order
+from kreplica.fleet.incidents.incident import Incident, IncidentKind, incident_order
 from kreplica.fleet.incidents.rows import BehindRow, IncidentRow, behind_row, row_of
 from kreplica.fleet.incidents.scenes import TABLES_READ
-from kreplica.fleet.judging import judge_cluster, newest_ms, tables_read
+from kreplica.fleet.judging import between_clusters, judge_cluster, newest_ms, tables_read
 from kreplica.fleet.rule import Circumstances
+from kreplica.fleet.rules import cluster_drift
+from kreplica.fleet.rules.cluster_drift import PresentSettings
+from kreplica.fleet.worsening import AppliedMute, Stretch, apply_mutes, muted_keys
 from kreplica.health.rules import Severity
+from kreplica.history.log_steps import EXACT_TABLES, STEPS
 from kreplica.history.newest import newest_ms_in
 from kreplica.history.selection import Chosen, HistoryMonth, choose, storage_of
 from kreplica.model.nearest_names import nearest_or_known
@@ -38,6 +43,8 @@ class FoundIncidents:
         snapshots: Number of their snapshots.
         chosen: The months that were read, and the problems of the others.
         earlier: Number of incidents left out because an earlier answer has them; None if none was compared with.
+        muted: Incidents left out because all that is behind them is muted.
+        mutes: Mutes by the clusters in which they cover findings.
     """
 
     incidents: Sequence[Incident]
@@ -46,6 +53,8 @@ class FoundIncidents:
     snapshots: int
     chosen: Chosen
     earlier: int | None = None
+    muted: Sequence[Incident] = ()
+    mutes: Sequence[AppliedMute] = ()
 
     def without(self, ids: Collection[str]) -> FoundIncidents:
         """The same without the incidents of an earlier answer.
@@ -89,8 +98,9 @@ class FoundIncident:
 
     @property
     def rows(self) -> list[BehindRow]:
-        """A row for each finding behind it, the most severe first."""
-        return [behind_row(one) for one in self.incident.findings]
+        """A row for each finding behind it, the most severe first, and those that are muted last."""
+        counting = [behind_row(one) for one in self.incident.findings]
+        return [*counting, *(behind_row(one, muted=True) for one in self.incident.muted)]
 
     @property
     def warnings(self) -> list[str]:
@@ -103,7 +113,14 @@ class FoundIncident:
         return ExitCode.INCOMPLETE if self.chosen.left_out else ExitCode.OK
 
 
-def incidents_in(history: Place | str | Storage, wanted: Wanted = _EVERYTHING, processes: int = 1) -> FoundIncidents:
+def incidents_in(
+    history: Place | str | Storage,
+    wanted: Wanted = _EVERYTHING,
+    processes: int = 1,
+    *,
+    mutes: Sequence[Mute] = (),
+    groups: Mapping[str, frozenset[str]] | None = None,
+) -> FoundIncidents:
     """The incidents of a history.
 
     Args:
@@ -111,27 +128,39 @@ def incidents_in(history: Place | str | Storage, wanted: Wanted = _EVERYTHING, p
         wanted: Which clusters; and only incidents that were seen from one moment to another. What came before and after
             is read all the same, so that an incident is the same one however much is asked for.
         processes: Number of processes that share the clusters.
+        mutes: Findings that these cover do not count, nor do incidents with nothing else behind them.
+        groups: Groups of clusters that are to be alike, each with the ids or names of its clusters.
 
     Raises:
         InputError: There is no history, or a file is damaged.
         UsageError: It holds no such cluster.
     """
     storage = storage_of(history)
-    tables = sorted({*tables_read(), *(schema.name for schema in TABLES_READ)})
-    chosen = choose(storage, Wanted(wanted.clusters), tables)
+    tables = sorted({*tables_read(), *(schema.name for schema in TABLES_READ), STEPS.name, *EXACT_TABLES})
+    chosen = choose(storage, Wanted(wanted.clusters), tables, logs=True)
     if not chosen.months:
         chosen.refuse_damaged()
         raise UsageError(f"{storage.named('')} holds no cluster that is wanted", fix="look at --cluster")
     newest = newest_ms_in(storage) if wanted.clusters else None
-    work = _Work(Circumstances(newest_ms(chosen) if newest is None else newest))
+    asked = Circumstances(newest_ms(chosen) if newest is None else newest, None, groups or {})
+    work = _Work(asked, frozenset(mute.rule for mute in mutes))
     clusters = side_by_side(work, list(chosen.by_cluster().values()), processes)
-    found = [incident for one in clusters for incident in one.told.incidents if _is_inside(incident, wanted)]
+    drifts = list(between_clusters([one.settings for one in clusters if one.settings is not None], asked))
+    names = {one.cluster: one.name for one in clusters}
+    stretches = [*(stretch for one in clusters for stretch in one.stretches), *map(stretch_of, drifts)]
+    applied = apply_mutes(mutes, stretches, names, {one.cluster: one.begin for one in clusters})
+    hidden = muted_keys(applied)
+    told = [with_drifts(one.told, [drift for drift in drifts if drift.cluster == one.cluster]) for one in clusters]
+    found = [one.without(hidden) for some in told for one in some.incidents if _is_inside(one, wanted)]
+    left_over = [one for some in told for one in some.left_over if _is_inside(one, wanted)]
     return FoundIncidents(
-        sorted(found, key=incident_order),
-        [finding for one in clusters for finding in one.told.left_over if _is_inside(finding, wanted)],
-        {one.cluster: one.name for one in clusters},
+        sorted((one for one in found if not one.is_muted), key=incident_order),
+        [one for one in left_over if (one.cluster, one.rule, one.topic) not in hidden],
+        names,
         sum(one.snapshots for one in clusters),
         chosen,
+        muted=sorted((one for one in found if one.is_muted), key=incident_order),
+        mutes=applied,
     )
 
 
@@ -140,21 +169,74 @@ class _ToldCluster:
     cluster: str
     name: str
     snapshots: int
+    begin: datetime
     told: Told
+    stretches: Sequence[Stretch]
+    settings: PresentSettings | None
 
 
 @dataclass(frozen=True, slots=True)
 class _Work:
     asked: Circumstances
+    muted: frozenset[str]
 
     def __call__(self, months: Sequence[HistoryMonth]) -> _ToldCluster:
         history = ClusterHistory(months)
-        told = incidents_of(history, judge_cluster(history, self.asked)).packed()
-        return _ToldCluster(history.cluster, history.name, len(history.times), told)
+        told = incidents_of(history, judge_cluster(history, self.asked))
+        return _ToldCluster(
+            history.cluster,
+            history.name,
+            len(history.line.times),
+            datetime.fromtimestamp(int(history.times[0]) / 1000, UTC),
+            replace(told, findings=()).packed(),
+            [stretch_of(one) for one in told.findings if one.rule in self.muted],
+            cluster_drift.present_settings(history) if self.asked.groups else None,
+        )
+
+
+def stretch_of(one: FleetFinding) -> Stretch:
+    """A finding as mutes count it."""
+    times = (one.valid_from_ms, one.last_seen_ms, one.valid_to_ms)
+    return Stretch(one.cluster, one.rule, one.severity, one.topic, *times, 1)
+
+
+def with_drifts(told: Told, drifts: Iterable[FleetFinding]) -> Told:
+    """Incidents of a cluster with the settings in which it is not as its group: behind the change that made it so.
+
+    Args:
+        told: The incidents, and what none explains.
+        drifts: Findings of ``cluster-drift`` in the cluster.
+    """
+    incidents, left_over = list(told.incidents), list(told.left_over)
+    for drift in drifts:
+        at = next((at for at, one in enumerate(incidents) if _made(one, drift)), None)
+        if at is None:
+            left_over.append(drift)
+        else:
+            behind = sorted([*incidents[at].findings, drift], key=finding_order)
+            incidents[at] = replace(incidents[at], findings=behind)
+    return replace(told, incidents=incidents, left_over=left_over)
+
+
+def _made(incident: Incident, drift: FleetFinding) -> bool:
+    """True if an incident is the change of a setting that made a cluster other than its group."""
+    if incident.kind != IncidentKind.SETTING or incident.evidence["setting"] != drift.evidence["setting"]:
+        return False
+    topics, own = drift.evidence["topics"], incident.evidence["topics"]
+    assert isinstance(topics, list), "a drift names the topics"
+    assert isinstance(own, list), "a change of a setting names the topics"
+    since = incident.valid_from_ms <= drift.valid_from_ms <= incident.last_seen_ms
+    return since and (not topics or not set(topics).isdisjoint(own))
 
 
 def incident_in(
-    history: Place | str | Storage, incident: str, wanted: Wanted = _EVERYTHING, processes: int = 1
+    history: Place | str | Storage,
+    incident: str,
+    wanted: Wanted = _EVERYTHING,
+    processes: int = 1,
+    *,
+    mutes: Sequence[Mute] = (),
+    groups: Mapping[str, frozenset[str]] | None = None,
 ) -> FoundIncident:
     """One incident of a history.
 
@@ -163,18 +245,21 @@ def incident_in(
         incident: Its id, or the beginning of it.
         wanted: Which clusters to look for it in.
         processes: Number of processes that share the clusters.
+        mutes: Findings that these cover do not count.
+        groups: Groups of clusters that are to be alike, each with the ids or names of its clusters.
 
     Raises:
         InputError: There is no history, or a file is damaged.
         UsageError: It holds no such incident, or several.
     """
-    found = incidents_in(history, Wanted(wanted.clusters), processes)
-    fitting = [one for one in found.incidents if incident and one.id.startswith(incident)]
+    found = incidents_in(history, Wanted(wanted.clusters), processes, mutes=mutes, groups=groups)
+    every = [*found.incidents, *found.muted]
+    fitting = [one for one in every if incident and one.id.startswith(incident)]
     if len(fitting) == 1:
         return FoundIncident(fitting[0], found.names[fitting[0].cluster], found.chosen)
     if fitting:
         raise UsageError(f"{incident} begins {len(fitting)} incidents", ", ".join(one.id for one in fitting))
-    known = nearest_or_known(incident, [one.id for one in found.incidents])
+    known = nearest_or_known(incident, [one.id for one in every])
     raise UsageError(f"no incident {incident} in this history", known, "kreplica audit incidents HISTORY lists them")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
@@ -55,7 +55,8 @@ class Incident:
         last_seen_ms: The last moment that shows it.
         valid_to_ms: The first later moment that says otherwise; None if none does.
         brokers: The brokers that it concerns.
-        findings: The findings behind it, the most severe first.
+        findings: The findings behind it that count, the most severe first.
+        muted: Those that do not count because they are muted.
         left: Those of them that the newest snapshot shows although the cause is over.
         changed: Differences from before, once the cause is over; empty where all is as it was, None while it lasts.
         before: Changes of the cluster before it began, the last ones first.
@@ -72,6 +73,7 @@ class Incident:
     valid_to_ms: int | None
     brokers: tuple[int, ...] = ()
     findings: Sequence[FleetFinding] = ()
+    muted: Sequence[FleetFinding] = ()
     left: Sequence[FleetFinding] = ()
     changed: Sequence[str] | None = None
     before: Sequence[Change] = ()
@@ -87,6 +89,27 @@ class Incident:
     def is_planned(self) -> bool:
         """True if somebody meant it, so that it is no incident."""
         return self.kind in PLANNED
+
+    @property
+    def is_muted(self) -> bool:
+        """True if all that is behind it is muted, but for what is only worth knowing; never of what was planned."""
+        if not self.muted or self.is_planned:
+            return False
+        return all(one.severity < Severity.WARNING for one in self.findings)
+
+    def without(self, hidden: Collection[tuple[str, str, str | None]]) -> Incident:
+        """The same with the findings muted that some mute covers.
+
+        Args:
+            hidden: Cluster, rule and topic of these.
+        """
+        if not hidden:
+            return self
+        counting, muted, left = list[FleetFinding](), list(self.muted), list[FleetFinding]()
+        for one in self.findings:
+            (muted if _key(one) in hidden else counting).append(one)
+        left += (one for one in self.left if _key(one) not in hidden)
+        return replace(self, findings=counting, muted=muted, left=left) if len(muted) > len(self.muted) else self
 
     @property
     def severity(self) -> Severity:
@@ -108,6 +131,10 @@ class Incident:
     def packed(self) -> Incident:
         """The same with its findings in little memory."""
         return replace(self, findings=PackedFindings(self.findings), left=PackedFindings(self.left))
+
+
+def _key(one: FleetFinding) -> tuple[str, str, str | None]:
+    return one.cluster, one.rule, one.topic
 
 
 def incident_order(one: Incident) -> tuple[object, ...]:

@@ -38,6 +38,7 @@ class IncidentRow(Struct, frozen=True):
     valid_to: Annotated[str | None, Meaning(_TO.text, _TO.label, drop=6)]
     findings: Annotated[int, Meaning("number of findings that it explains", drop=5)]
     partitions: Annotated[int, Meaning("number of partitions that these are about", drop=4)]
+    muted: Annotated[int, Meaning("number of findings behind it that are muted: they count nowhere else", screen=False)]
     left: Annotated[int, Meaning("findings behind it that are still there although it is over", drop=2)]
     planned: Annotated[bool, Meaning("whether somebody meant it, so that it is no incident", screen=False)]
     brokers: Annotated[Sequence[Int32], Meaning("the brokers that it concerns", screen=False)]
@@ -67,6 +68,7 @@ class BehindRow(Struct, frozen=True):
     valid_from: Annotated[str, _FROM]
     last_seen: Annotated[str, _LAST_SEEN]
     valid_to: Annotated[str | None, _TO]
+    muted: Annotated[bool, Meaning("whether it does not count because it is muted", screen=False)]
     message: Annotated[str, meaning_of(Finding, "message")]
 
 
@@ -85,6 +87,7 @@ def row_of(one: Incident) -> IncidentRow:
         valid_to=text_of(one.valid_to_ms),
         findings=len(one.findings),
         partitions=one.partitions,
+        muted=len(one.muted),
         left=len(one.left),
         planned=one.is_planned,
         brokers=one.brokers,
@@ -98,7 +101,7 @@ def row_of(one: Incident) -> IncidentRow:
     )
 
 
-def behind_row(one: FleetFinding) -> BehindRow:
+def behind_row(one: FleetFinding, *, muted: bool = False) -> BehindRow:
     """The row of a finding behind an incident."""
     return BehindRow(
         rule=one.rule,
@@ -112,6 +115,7 @@ def behind_row(one: FleetFinding) -> BehindRow:
         valid_from=_text(one.valid_from_ms),
         last_seen=_text(one.last_seen_ms),
         valid_to=text_of(one.valid_to_ms),
+        muted=muted,
         message=one.message,
     )
 

@@ -20,6 +20,7 @@ from kreplica.fleet.incidents.shown import Shown, elements_shown
 from kreplica.health.causes.facts import fenced_brokers, gone_brokers
 from kreplica.health.findings import Finding
 from kreplica.history.coding import Coded
+from kreplica.history.log_steps import METADATA_LOG
 from kreplica.model.columns import IntColumn, Integers, IntListColumn
 from kreplica.model.schema import BROKERS, CONFIGS, LOG_DIRS, PARTITIONS, TableSchema
 from kreplica.model.snapshot import ClusterSnapshot
@@ -203,12 +204,12 @@ def scenes_of(history: ClusterHistory) -> list[Scene]:
 
 def snapshot_at(history: ClusterHistory, number: int) -> ClusterSnapshot:
     """The cluster at an observation; what is measured is null."""
-    seen = history.line.seen[number].row
+    seen = history.snapshot_up_to(number)
     return ClusterSnapshot(
-        cluster_id=None if seen["cluster_id"] is None else str(seen["cluster_id"]),
+        cluster_id=history.cluster if seen is None or seen.row["cluster_id"] is not None else None,
         name=history.name,
         taken_at=_EPOCH + timedelta(milliseconds=int(history.times[number])),
-        source=str(seen["source"]),
+        source=METADATA_LOG if seen is None else str(seen.row["source"]),
         partitions=_table_at(history, PARTITIONS, number),
         brokers=_table_at(history, BROKERS, number),
         log_dirs=_table_at(history, LOG_DIRS, number),

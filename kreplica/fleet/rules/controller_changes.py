@@ -20,9 +20,7 @@ MOST_CHANGES = 3
 
 def find(history: ClusterHistory, _: Circumstances) -> Iterator[FleetFinding]:
     """Each change of the controller; a warning where four lie within a day."""
-    told = [
-        (at, one.row["controller"]) for at, one in enumerate(history.line.seen) if one.row["controller"] is not None
-    ]
+    told = history.controllers
     changes = [(before, at, was, now) for (before, was), (at, now) in pairwise(told) if was != now]
     if not changes:
         return

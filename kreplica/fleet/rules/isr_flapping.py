@@ -9,7 +9,7 @@ import numpy as np
 from kreplica.fleet.cluster import ClusterHistory, Span
 from kreplica.fleet.finding import Certainty, FleetFinding
 from kreplica.fleet.rule import Circumstances, FleetRule
-from kreplica.fleet.windows import DAY_MS, often
+from kreplica.fleet.windows import often, over_a_day_later, to_the_day
 from kreplica.health.rules import Severity
 from kreplica.model.evaluate import Evaluator
 from kreplica.model.expressions import Column, Difference
@@ -39,12 +39,12 @@ def find(history: ClusterHistory, _: Circumstances) -> Iterator[FleetFinding]:
     for broker in np.unique(left.values[bad]).tolist():
         mine = bad & (left.values == broker)
         first, last = int(at[mine].min()), int(at[mine].max())
-        over = np.searchsorted(history.times, history.times[last] + DAY_MS, side="right")
         some = sorted({(table.strings("topic")[row], table.integers("partition")[row]) for row in rows[mine].tolist()})
         names = [f"{topic}-{partition}" for topic, partition in some]
-        ended = int(over) if over < len(history.times) else -1
-        yield history.finding(
-            Span(table.seen_before(int(rows[mine][np.argmin(at[mine])])), first, last, ended),
+        begun = table.seen_before(int(rows[mine][np.argmin(at[mine])]))
+        span = Span(begun, first, last, over_a_day_later(history, last))
+        found = history.finding(
+            span,
             table.tellers,
             rule=NAME,
             severity=Severity.WARNING,
@@ -53,6 +53,7 @@ def find(history: ClusterHistory, _: Circumstances) -> Iterator[FleetFinding]:
             broker=broker,
             evidence={"left": int(mine.sum()), "partitions": len(names), "worst": names[:MOST_NAMED]},
         )
+        yield to_the_day(history, span, found)
 
 
 RULE = FleetRule(

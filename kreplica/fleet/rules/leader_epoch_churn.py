@@ -9,7 +9,7 @@ import numpy as np
 from kreplica.fleet.cluster import ClusterHistory, Span
 from kreplica.fleet.finding import Certainty, FleetFinding
 from kreplica.fleet.rule import Circumstances, FleetRule
-from kreplica.fleet.windows import DAY_MS, often
+from kreplica.fleet.windows import often, over_a_day_later, to_the_day
 from kreplica.health.rules import Severity
 from kreplica.model.schema import PARTITIONS
 from kreplica.model.words import counted
@@ -35,12 +35,12 @@ def find(history: ClusterHistory, _: Circumstances) -> Iterator[FleetFinding]:
     for code in np.unique(codes[bad]).tolist():
         mine = bad & (codes == code)
         first, last = int(at[mine].min()), int(at[mine].max())
-        over = np.searchsorted(history.times, history.times[last] + DAY_MS, side="right")
         partitions = np.unique(table.integers("partition").values[after[mine]]).tolist()
         begun = int(table.last_telling("leader_epoch", before[mine])[np.argmin(at[mine])])
         number, rises = counted(len(partitions), "partition"), int(by[mine].sum())
-        yield history.finding(
-            Span(begun, first, last, int(over) if over < len(history.times) else -1),
+        span = Span(begun, first, last, over_a_day_later(history, last))
+        found = history.finding(
+            span,
             table.tellers,
             rule=NAME,
             severity=Severity.WARNING,
@@ -49,6 +49,7 @@ def find(history: ClusterHistory, _: Circumstances) -> Iterator[FleetFinding]:
             topic=table.strings("topic").dictionary[code],
             evidence={"rises": rises, "partitions": partitions},
         )
+        yield to_the_day(history, span, found)
 
 
 RULE = FleetRule(

@@ -56,6 +56,8 @@ def _without_passing(table: Lasting, values: IntColumn) -> IntColumn:
         (found[inner] > found[earlier]) & (found[inner] > found[later]) & known[inner] & known[earlier] & known[later]
     )
     passing = higher & (table.runs.first[inner] == table.runs.last[inner])
+    if table.in_logs is not None:  # each record is a state that there was
+        passing &= ~table.in_logs[table.runs.first[inner]]
     found[inner[passing]] = found[earlier[passing]]
     return IntColumn(found, values.valid)
 

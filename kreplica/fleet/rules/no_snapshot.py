@@ -20,7 +20,9 @@ LATE_FACTOR = 1.5
 
 def find(history: ClusterHistory, asked: Circumstances) -> Iterator[FleetFinding]:
     """Times between two snapshots, or up to now, that are longer than a snapshot may take to come."""
-    times = history.times
+    times = history.line.times
+    if not len(times):
+        return  # a metadata log alone tells of the cluster
     every = asked.expect_every_ms
     longest = longest_usual(times) if every is None else LATE_FACTOR * every
     until = np.append(times[1:], max(asked.now_ms, int(times[-1])))

@@ -37,12 +37,12 @@ def find(history: ClusterHistory, _: Circumstances) -> Iterator[FleetFinding]:
         entity, runs = table.strings("entity")[first], table.runs
         whole = (table.seen_before(first), int(runs.first[first]), int(runs.last[last]), int(runs.ended[last]))
         for span in _inside(idle, *whole):
-            if history.times[span.last] - history.times[span.first] >= LEAST_MS:
+            if history.held_until[span.last] - history.times[span.first] >= LEAST_MS:
                 told.setdefault(entity, []).append((span, str(names[first])))
     for topic, some in told.items():
         spans = [span for span, _ in some]
         span = max(spans, key=lambda one: (one.ended < 0, one.last - one.first))
-        lasted = int(history.times[span.last] - history.times[span.first]) // 1000
+        lasted = int(history.held_until[span.last] - history.times[span.first]) // 1000
         yield history.finding(
             span,
             table.tellers,

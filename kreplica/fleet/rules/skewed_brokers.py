@@ -86,7 +86,7 @@ def _of_measure(
             ended = int(told[place]) if place < len(told) else -1
             span = Span(before, int(told[begin]), int(told[place - 1]), ended)
             last = spreads[place - 1]
-            if last is not None and history.times[span.last] - history.times[span.first] >= DAY_MS:
+            if last is not None and history.held_until[span.last] - history.times[span.first] >= DAY_MS:
                 yield _finding(history, measure, span, last, told)
         begin = None
 
@@ -100,7 +100,7 @@ def _spread(measure: Measure, loads: Integers, up: npt.NDArray[np.bool_], known:
 
 
 def _finding(history: ClusterHistory, measure: Measure, span: Span, spread: Spread, told: Integers) -> FleetFinding:
-    lasted = spell_duration(int(history.times[span.last] - history.times[span.first]) // 1000)
+    lasted = spell_duration(int(history.held_until[span.last] - history.times[span.first]) // 1000)
     number, broker = spread.most
     return history.finding(
         span,

@@ -31,7 +31,7 @@ def find(history: ClusterHistory, _: Circumstances) -> Iterator[FleetFinding]:
             int(table.runs.last[last]),
             int(table.runs.ended[last]),
         )
-        lasted = int(history.times[span.last] - history.times[span.first])
+        lasted = int(history.held_until[span.last] - history.times[span.first])
         if lasted < DAY_MS or targets[0] != targets[1]:
             continue
         in_sync = sorted(set(adding[last] or ()) & set(table.lists("isr")[last] or ()))

@@ -33,10 +33,7 @@ _NEW_LEADER = ex.Column("new_leader")
 
 def find(history: ClusterHistory, _: Circumstances) -> Iterator[FleetFinding]:
     """Leaders from outside the in-sync replicas, partitions that began to recover, high watermarks that went back."""
-    logs = history.logged_partitions
-    seen = _elections(history, history.partitions, by_log=False)
-    elections = [one for one in seen if not logs.tell(one.begun_after_ms, one.valid_from_ms)]
-    elections += _elections(history, logs.table, by_log=True)
+    elections = list(_elections(history, history.partitions))
     shorter = list(_shorter(history))
     for one in elections:
         sign = next((back for back in shorter if back.explains(one)), None)
@@ -117,7 +114,7 @@ def _topic_id(table: Lasting, topic: str, partition: int, number: int) -> str | 
     return None
 
 
-def _elections(history: ClusterHistory, table: Lasting, *, by_log: bool) -> Iterator[FleetFinding]:
+def _elections(history: ClusterHistory, table: Lasting) -> Iterator[FleetFinding]:
     """Leaders that were neither in sync nor eligible before, and partitions that began to recover."""
     if not len(table):
         return
@@ -125,7 +122,7 @@ def _elections(history: ClusterHistory, table: Lasting, *, by_log: bool) -> Iter
     outside = _led_from_outside(table, before, after)
     recovers = _begins_to_recover(table, before, after)
     for row in np.flatnonzero(outside | recovers).tolist():
-        one = _judged(history, table, int(before[row]), int(after[row]), recovers=bool(recovers[row]), by_log=by_log)
+        one = _judged(history, table, int(before[row]), int(after[row]), recovers=bool(recovers[row]))
         if one is not None:
             yield one
 
@@ -148,9 +145,9 @@ def _begins_to_recover(table: Lasting, before: Indices, after: Indices) -> Mask:
     return found
 
 
-def _judged(
-    history: ClusterHistory, table: Lasting, before: int, after: int, *, recovers: bool, by_log: bool
-) -> FleetFinding | None:
+def _judged(history: ClusterHistory, table: Lasting, before: int, after: int, *, recovers: bool) -> FleetFinding | None:
+    span = Span.event(int(table.runs.last[before]), int(table.runs.first[after]))
+    by_log = history.exactly(span)
     old, new = _facts(table, before), _facts(table, after)
     eligible = not by_log and _may_have_eligible(history, table, before)
     enabled = [side["unclean_leader_election"] for side in (old, new)]
@@ -162,9 +159,8 @@ def _judged(
     leader = new["leader"]
     was, told = _ids(old["isr"]), _ADVERBS[certainty]
     return history.finding(
-        Span.event(int(table.runs.last[before]), int(table.runs.first[after])),
+        span,
         table.tellers,
-        times=table.times,
         rule=NAME,
         severity=SEVERITY if certainty is Certainty.POSSIBLE else Severity.CRITICAL,
         certainty=certainty,

@@ -169,7 +169,7 @@ def test_a_record_proves_what_snapshots_around_it_leave_open(cluster: PlantedClu
     cluster.snapshot(2)
     (one,) = with_log(cluster, tmp_path, 5, 10)
     assert (one.topic, one.partition, one.certainty, one.severity) == ("orders", 0, Certainty.PROVED, "critical")
-    assert hours(one) == (6, 7, 7, 7)
+    assert (hours(one), one.exact) == ((7, 7, 7, 7), True)
 
 
 def test_records_clear_what_looks_unclean_from_outside(cluster: PlantedCluster, tmp_path: Path) -> None:

@@ -64,8 +64,22 @@ def test_a_higher_severity_breaks_it_and_a_lower_does_not() -> None:
     assert not applied(stretch(1, 4, 2), stretch(6, 7, severity=Severity.INFO)).is_broken
 
 
-def test_a_rule_without_findings_when_it_was_muted_is_broken_by_the_first() -> None:
-    assert applied(stretch(6, 7)).is_broken
+def test_a_mute_made_before_there_was_any_bears_what_comes_up_to_the_severity_of_the_first() -> None:
+    planned = (stretch(6, 7, 3), stretch(8, 9, 70), stretch(10, 11, severity=Severity.INFO))
+    assert not applied(*planned).is_broken
+    assert (applied(*planned).bears, applied(*planned).usual) == (None, Severity.WARNING)
+    graver = applied(*planned, stretch(8, 8, severity=Severity.CRITICAL))
+    assert (graver.is_broken, graver.has_more, graver.is_graver) == (True, False, True)
+    assert not applied(stretch(6, 7, severity=Severity.CRITICAL), stretch(6, 7), stretch(8, 9, 70)).is_broken
+
+
+def test_a_mute_that_says_how_many_it_bears_bears_so_many_whatever_was_before() -> None:
+    for before in ([], [stretch(1, 2, 90)], [stretch(1, 2, 1)]):
+        some = [*before, stretch(6, 7, 40), stretch(8, 9, 2)]
+        (one,) = apply_mutes([mute(at_most=40)], some, {}, {})
+        assert (one.is_broken, one.bears) == (False, 40)
+        (one,) = apply_mutes([mute(at_most=39)], some, {}, {})
+        assert (one.is_broken, one.has_more, one.is_graver) == (True, True, False)
 
 
 def test_where_nothing_before_is_read_the_first_moment_stands_for_it() -> None:
@@ -73,7 +87,7 @@ def test_where_nothing_before_is_read_the_first_moment_stands_for_it() -> None:
     assert applied(*some, read_from=20).before.findings == 3
     assert applied(*some, read_from=20).is_broken
     assert not applied(some[0], read_from=20).is_broken
-    assert applied(some[0], read_from=19).is_broken
+    assert not applied(some[0], read_from=19).is_broken  # nothing was there then: it is what the mute was made for
 
 
 def test_a_run_to_the_record_is_over_when_the_next_begins() -> None:
