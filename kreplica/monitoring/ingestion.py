@@ -48,6 +48,7 @@ def ingest_dumps(
         UsageError: The history cannot be written to.
         UnreachableError: The object store that holds it does not answer.
     """
+    cluster = cluster or None  # an empty name says no more than none
     folders = [path for path in dumps if _holds_snapshots(path)]
     candidates, problems = stored_snapshots(folders, cluster) if folders else ([], [])
     for path in dumps:

@@ -61,9 +61,10 @@ def test_controllers_of_the_history_are_those_of_the_quorum(kreplica: Any, tmp_p
 def test_text_without_an_id_is_taken_in_when_somebody_says_whose_it_is(kreplica: Any, tmp_path: Path) -> None:
     (tmp_path / "topics.txt").write_text(TOPICS)
     line = ("audit", "ingest", str(tmp_path / "topics.txt"), "--into", str(tmp_path / "history"))
-    refused = kreplica(*line, "-o", "json")
-    assert (refused.code, refused.document["ingested"], refused.document["summary"]["nameless"]) == (5, [], 1)
-    assert "--cluster NAME says it" in refused.document["warnings"][0]
+    for nobody in ((), ("--cluster", "")):
+        refused = kreplica(*line, *nobody, "-o", "json")
+        assert (refused.code, refused.document["ingested"], refused.document["summary"]["nameless"]) == (5, [], 1)
+        assert "--cluster NAME says it" in refused.document["warnings"][0]
     assert not (tmp_path / "history").exists()
     told = kreplica(*line, "--cluster", "prod/eu", "-o", "json")
     assert (told.code, ingested(told)) == (0, {"prod/eu": (1, 0)})

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 METADATA_TOPIC: Final = "__cluster_metadata"
 METADATA_DIRECTORY: Final = f"{METADATA_TOPIC}-0"
+_LARGEST_OFFSET, _LARGEST_EPOCH = 2**63 - 1, 2**31 - 1
 
 Decoded: TypeAlias = MetadataRecord | ControlRecord
 
@@ -52,11 +53,16 @@ class MetadataEntry:
 
 
 def checkpoint_offset(name: str) -> int | None:
-    """The offset a checkpoint goes up to, itself not included, by its file name; None if it is no checkpoint."""
+    """The offset a checkpoint goes up to, itself not included, by its file name; None if it is no checkpoint.
+
+    Kafka: org.apache.kafka.server.common.OffsetAndEpoch, whose offset is a long and whose epoch an int.
+    """
     if BOOTSTRAP.pattern.fullmatch(name):
         return 0
     found = SNAPSHOT.pattern.fullmatch(name)
-    return None if found is None else int(found["offset"])
+    if found is None or int(found["offset"]) > _LARGEST_OFFSET or checkpoint_epoch(name) > _LARGEST_EPOCH:
+        return None
+    return int(found["offset"])
 
 
 def checkpoint_epoch(name: str) -> int:

@@ -29,8 +29,8 @@ from kreplica.sources.zookeeper.settings import Settings
 from kreplica.system.redaction import is_secret_name
 
 SOURCE: Final = "kraft-metadata"
-LARGEST_OFFSET: Final = 2**63 - 1
-"""The name of a checkpoint may say more."""
+_LARGEST_OFFSET: Final = 2**63 - 1
+"""The next one after it is none."""
 
 _UNASSIGNED, _LOST, _MIGRATING = (uuid_text(bytes(15) + bytes([number])) for number in range(3))
 
@@ -71,7 +71,7 @@ def snapshot_of_metadata(replay: Replay, *, name: str, cluster_id: str | None) -
         features=dict(image.features),
         gaps=tuple(_gaps(replay)),
         notes=tuple(notes_of_image(image)),
-        metadata_offset=image.next_offset if image.next_offset <= LARGEST_OFFSET else None,
+        metadata_offset=image.next_offset if image.next_offset <= _LARGEST_OFFSET else None,
     )
 
 

@@ -100,11 +100,14 @@ def test_a_checkpoint_is_the_log_up_to_it(offset: int, tmp_path: Path) -> None:
     assert read_kraft_metadata(str(checkpoint)).metadata_offset == offset
 
 
-def test_an_offset_that_no_log_has_is_not_known(tmp_path: Path) -> None:
+def test_numbers_that_no_log_has_are_no_name_of_a_checkpoint(tmp_path: Path) -> None:
+    """An offset is a long, a leader epoch an int; what is beyond would fit into no column."""
     (checkpoint,) = HOME.glob(f"{1947:020}-*.checkpoint")
-    for offset, known in (("9" * 20, None), (f"{2**63:020}", None), (f"{2**63 - 1:020}", 2**63 - 1)):
-        renamed = shutil.copy(checkpoint, tmp_path / f"{offset}-0000000001.checkpoint")
-        assert read_kraft_metadata(str(renamed)).metadata_offset == known
+    largest = shutil.copy(checkpoint, tmp_path / f"{2**63 - 1:020}-{2**31 - 1:010}.checkpoint")
+    assert read_kraft_metadata(str(largest)).metadata_offset == 2**63 - 1
+    for name in ("9" * 20 + "-0000000001", f"{2**63:020}-0000000001", f"{1947:020}-{2**31:010}"):
+        with pytest.raises(InputError):
+            read_kraft_metadata(str(shutil.copy(checkpoint, tmp_path / f"{name}.checkpoint")))
 
 
 @pytest.mark.parametrize(
