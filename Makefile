@@ -17,7 +17,7 @@ BASE_PYTHON ?= $(shell for python in python3.11 python3 python3.12 python3.13 py
   $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check changed tests-of search mutants lint format bench docs golden completions losses constraints clean
+.PHONY: help demo test check changed tests-of search mutants lint format bench docs golden completions losses conformance constraints clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -89,6 +89,9 @@ completions: $(READY) ## write completions/ from the program
 losses: $(READY) ## write the table of docs/losses.md: settings that lose records, by faults
 	$(BIN)/python docs/generator/loss_table.py docs/losses.md
 	$(BIN)/python docs/generator/client_table.py docs/losses.md
+
+conformance: $(READY) ## play scripts on real brokers and on the engine, write the table of docs/conformance.md: ROWS=
+	PYTHONPATH=tests/support $(BIN)/python -m conformance $(or $(ROWS),--page docs/conformance.md)
 
 constraints: $(READY) ## renew constraints.txt: the newest versions that pyproject.toml allows
 	printf 'hatchling\n' | $(BIN)/uv pip compile --quiet --universal --upgrade --all-extras --no-annotate \

@@ -1,0 +1,266 @@
+"""The engine's side: plays a row in the simulator, step by step, and reads the world after each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import accumulate, pairwise
+from typing import Any
+
+from conformance import script
+from conformance.reading import FENCED, NO_REPLICA, NOT_READABLE, OFFLINE, TIMED_OUT, Disk, Position, Reading, Told
+from kreplica.engine import fault_plan
+from kreplica.engine.settings import SETTINGS, Scope, Value, parse
+from kreplica.engine.setup import (
+    MILLISECOND,
+    SECOND,
+    Client,
+    ProducerSetup,
+    ReaderSetup,
+    Setup,
+    TopicSetup,
+    Transaction,
+    TransactionalSetup,
+    cluster,
+    sends,
+)
+from kreplica.engine.simulator.broker.broker import Broker
+from kreplica.engine.simulator.plan_player import act
+from kreplica.engine.simulator.simulation import Simulation
+from kreplica.engine.simulator.world import build
+from kreplica.engine.trace import Event, Kind, Trace, fields_of, text_of
+from kreplica.engine.versions.supported import ControllerKind, version_named
+
+WARM_UP = 20 * SECOND
+CONTROLLER = "controller-3001"
+PRODUCER: Mapping[str, Value] = {
+    "retries": 0,
+    "enable.idempotence": False,
+    "linger.ms": 0,
+    "request.timeout.ms": 3000,
+    "delivery.timeout.ms": 6000,
+}
+"""As the real producers of ``real_clients``."""
+GAP = 300 * MILLISECOND
+"""Virtual time between actions that are done together."""
+NEVER = 10_000 * SECOND
+"""The end of a transaction that its producer never ends."""
+UNCERTAIN = {"REQUEST_TIMED_OUT", "NETWORK_EXCEPTION", "LEADER_NOT_AVAILABLE"}
+
+
+class EngineSide:
+    """One row in the simulator.
+
+    Args:
+        row: The row.
+        topic: Name of its topic.
+        kafka_version: As ``4.3.1``.
+        server_settings: Settings of the real brokers; those that the engine knows are its, too.
+        internal: Topics of the coordinators as the cluster has them.
+    """
+
+    def __init__(
+        self,
+        row: script.Row,
+        topic: str,
+        kafka_version: str,
+        server_settings: Mapping[str, str],
+        internal: Sequence[TopicSetup] = (),
+    ) -> None:
+        self._row = row
+        self._topic = topic
+        self._partition = f"{topic}-0"
+        self._version = version_named(kafka_version)
+        self._trace = Trace()
+        lengths = [int(step.seconds * SECOND) for step in row.steps]
+        self._times = list(accumulate(lengths, initial=WARM_UP))
+        setup = self._setup(topic, server_settings, internal)
+        self.world: Simulation = build(setup, self._version, 1, self._trace)
+
+    def _setup(self, topic: str, server_settings: Mapping[str, str], internal: Sequence[TopicSetup]) -> Setup:
+        settings = {name: parse(name, value) for name, value in self._row.settings.items()}
+        clients = tuple(self._clients())
+        return cluster(
+            self._row.brokers,
+            TopicSetup(topic, (self._row.replicas,), settings),
+            *internal,
+            settings=_known(server_settings),
+            controllers=1,
+            clients=clients,
+            down=tuple(client.name for client in clients),
+            duration=self._times[-1] + SECOND,
+        )
+
+    def _actions(self) -> Iterator[tuple[int, str, script.Action]]:
+        """Every action with its time and the name of its client, if it has one of its own."""
+        for number, (step, at) in enumerate(zip(self._row.steps, self._times, strict=False), start=1):
+            for place, action in enumerate(script.parts(step.do)):
+                yield at + place * GAP, f"client-{number}-{place}", action
+
+    def _clients(self) -> Iterator[Client]:
+        for at, name, action in self._actions():
+            if isinstance(action, script.Produce):
+                records = sends(self._partition, *action.values, start=at)
+                yield ProducerSetup(name, records, {**PRODUCER, "acks": action.acks}, sync=True)
+            elif isinstance(action, script.Consume):
+                level = "read_committed" if action.committed else "read_uncommitted"
+                settings = {"isolation.level": level, "auto.offset.reset": "earliest"}
+                yield ReaderSetup(name, (self._partition,), settings=settings)
+        yield from self._transactional()
+
+    def _transactional(self) -> Iterator[TransactionalSetup]:
+        """Each transactional producer, with its transactions from Begin to End."""
+        found: dict[str, list[Transaction]] = {}
+        settings: dict[str, dict[str, Value]] = {}
+        for at, _, action in self._actions():
+            if isinstance(action, script.Begin):
+                settings.setdefault(
+                    action.producer,
+                    {
+                        "transactional.id": f"{self._topic}-{action.id}",
+                        "transaction.timeout.ms": action.timeout * 1000,
+                        "linger.ms": 0,
+                    },
+                )
+                records = sends(self._partition, *action.values, start=at + SECOND)
+                found.setdefault(action.producer, []).append(Transaction(records, end=NEVER))
+            elif isinstance(action, script.End):
+                begun = found[action.producer]
+                begun[-1] = replace(begun[-1], end=at, commit=action.commit)
+        for name, transactions in found.items():
+            yield TransactionalSetup(name, tuple(transactions), settings[name])
+
+    def readings(self) -> Iterator[Reading]:
+        """The reading before the first step, and those after each step."""
+        self.world.scheduler.run(WARM_UP)
+        yield self._read(())
+        actions = list(self._actions())
+        for begin, until in pairwise(self._times):
+            before = len(self._trace.events)
+            own = [one for one in actions if begin <= one[0] < until]
+            for at, name, action in own:
+                self.world.scheduler.run(at)
+                self._do(action, name)
+            self.world.scheduler.run(until)
+            events = self._trace.events[before:]
+            yield self._read(tuple(text for _, name, action in own for text in _told_client(action, name, events)))
+
+    # -- actions
+
+    def _do(self, action: script.Action, client: str) -> None:
+        if isinstance(action, script.End):
+            return  # its producer's application has its time
+        if isinstance(action, script.Produce | script.Consume | script.Begin):
+            self.world.node(action.producer if isinstance(action, script.Begin) else client).start()
+            return
+        planned = _PLANNED.get(type(action))
+        if planned is not None:
+            assert act(self.world, planned(action, self._partition)), f"nobody did {action}"
+            return
+        broker = self.world.node(f"broker-{action.broker}")  # type: ignore[attr-defined]
+        if isinstance(action, script.Pause):
+            broker.pause()
+        else:
+            assert isinstance(action, script.Resume), action
+            broker.resume()
+
+    # -- readings
+
+    def _read(self, client: tuple[str, ...]) -> Reading:
+        brokers = self.world.brokers
+        live = {number: broker for number, broker in brokers.items() if broker.up and not broker.paused}
+        told = {number: self._told(broker) for number, broker in live.items()}
+        positions = {number: self._position(broker) for number, broker in live.items()}
+        disks = {number: self._disk(broker) for number, broker in brokers.items()}
+        away = dict.fromkeys(brokers.keys() - live.keys(), NOT_READABLE)
+        return Reading({**told, **away}, {**positions, **away}, disks, client)
+
+    def _told(self, broker: Broker) -> Told | str:
+        state = broker.image.get(self._partition)
+        if state is None:
+            return NO_REPLICA
+        knows_elr = self._version.controller is ControllerKind.KRAFT and self._version.number >= (4, 0)
+        everyone = (*state.replicas, *state.former)
+        elr = tuple(sorted(one for place, one in enumerate(everyone) if state.elr >> place & 1))
+        isr = tuple(sorted(state.ids(state.isr)))
+        return Told(state.leader_id, state.leader_epoch, isr, elr if knows_elr else None)
+
+    def _is_offline(self, broker: Broker) -> bool:
+        return self._partition in self.world.cluster.offline_directories.get(broker.id, ())
+
+    def _position(self, broker: Broker) -> Position | str:
+        if self._is_offline(broker):
+            return OFFLINE
+        replica = broker.replicas.get(self._partition)
+        if replica is None:
+            return NO_REPLICA
+        return Position(replica.log.end, replica.high_watermark, replica.last_stable_offset)
+
+    def _disk(self, broker: Broker) -> Disk | str:
+        if self._is_offline(broker):
+            return OFFLINE
+        replica = broker.replicas.get(self._partition)
+        if replica is None:
+            return NO_REPLICA
+        log = replica.log
+        records = ((offset, one.epoch, text_of(one)) for offset, one in enumerate(log.records, start=log.start))
+        return Disk(tuple(records), tuple(zip(log.epochs, log.starts, strict=True)))
+
+
+def _known(server_settings: Mapping[str, str]) -> dict[str, Value]:
+    scopes = (Scope.BROKER, Scope.TOPIC)
+    return {
+        name: parse(name, value)
+        for name, value in server_settings.items()
+        if name in SETTINGS and SETTINGS[name].scope in scopes
+    }
+
+
+def _told_client(action: script.Action, client: str, events: list[Event]) -> tuple[str, ...]:
+    """What a client was told, in words that both sides use."""
+    if isinstance(action, script.Begin | script.End):
+        client = action.producer
+    kinds = _HEARS.get(type(action), ())
+    return tuple(
+        _WORDS[event.kind](fields_of(event)) for event in events if event.node == client and event.kind in kinds
+    )
+
+
+def acknowledged(value: str, offset: int) -> str:
+    """A record that its producer counts as written; with acks=0 it is told no offset."""
+    return f"{value} at {offset}" if offset >= 0 else f"{value} sent"
+
+
+def failed(value: str, error: str) -> str:
+    """A record that its producer gave up."""
+    return f"{value}: {TIMED_OUT if error in UNCERTAIN else error}"
+
+
+ENDS = {"committed": "committed", "aborted": "aborted", "unknown": FENCED}
+_HEARS: dict[type, tuple[str, ...]] = {
+    script.Produce: (Kind.ACKNOWLEDGED, Kind.SEND_FAILED),
+    script.Begin: (Kind.ACKNOWLEDGED, Kind.SEND_FAILED),
+    script.Consume: (Kind.CONSUMED,),
+    script.End: (Kind.TRANSACTION_ENDED,),
+}
+_WORDS: dict[str, Callable[[Mapping[str, Any]], str]] = {
+    Kind.ACKNOWLEDGED: lambda event: acknowledged(event["value"], event["offset"]),
+    Kind.SEND_FAILED: lambda event: failed(event["value"], event["error"]),
+    Kind.CONSUMED: lambda event: f"{event['value']} at {event['offset']}",
+    Kind.TRANSACTION_ENDED: lambda event: ENDS[event["outcome"]],
+}
+_PLANNED: dict[type, Callable[[Any, str], fault_plan.AnyAction]] = {
+    script.Kill: lambda action, _: fault_plan.Crash(f"broker-{action.broker}"),
+    script.ShutDown: lambda action, _: fault_plan.Stop(f"broker-{action.broker}"),
+    script.Start: lambda action, _: fault_plan.Start(f"broker-{action.broker}"),
+    script.FailDisk: lambda action, partition: fault_plan.DirectoryFailure(f"broker-{action.broker}", (partition,)),
+    script.KillController: lambda _action, _: fault_plan.Crash(CONTROLLER),
+    script.StartController: lambda _action, _: fault_plan.Start(CONTROLLER),
+    script.ElectPreferred: lambda _action, partition: fault_plan.ElectPreferred(partition),
+    script.ElectUnclean: lambda _action, partition: fault_plan.ElectUnclean(partition),
+    script.Reassign: lambda action, partition: fault_plan.Reassign(partition, action.replicas),
+    script.CancelMove: lambda _action, partition: fault_plan.CancelReassignment(partition),
+    script.SetTopic: lambda action, partition: fault_plan.AlterTopic(
+        partition.rpartition("-")[0], action.setting, action.value
+    ),
+}

@@ -1,0 +1,140 @@
+"""Plays one row on both sides and says how they compare."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from real_coordinator import TRANSACTION, coordinator_of
+
+from conformance.engine_side import EngineSide
+from conformance.reading import Difference
+from conformance.real_side import RealSide, Seen
+from conformance.script import Explained, Row, Step
+from conformance.sweep import Cast, connection_to
+from kreplica.engine.rules.groups.coordinator_partition import TRANSACTIONS_TOPIC
+from kreplica.engine.setup import PartitionStart, TopicSetup
+from kreplica.model.settings import MIN_ISR
+from kreplica.sandbox import Mode, Sandbox
+from kreplica.sandbox.properties import server_properties
+
+SLACK = 10.0
+"""Seconds that a busy machine may take longer than Kafka's documentation says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One row as it was played in one mode.
+
+    Args:
+        row: The row.
+        unexplained: Differences that nothing explains, each with the number of its step; the row ends at the first
+            step that has any.
+        explained: Those that the row explains.
+        late: Timers outside their documented bounds, in words.
+        seconds: Seconds until the effect of each step was seen; the first is of the beginning.
+    """
+
+    row: Row
+    unexplained: tuple[tuple[int, Difference], ...]
+    explained: tuple[Explained, ...]
+    late: tuple[str, ...]
+    seconds: tuple[float, ...]
+
+    @property
+    def holds(self) -> bool:
+        """True if both sides are equal, or each difference is explained."""
+        return not self.unexplained and not self.late
+
+    @property
+    def verdict(self) -> str:
+        """A word for the table."""
+        return "different" if not self.holds else "explained" if self.explained else "equal"
+
+    def __str__(self) -> str:
+        lines = [f"step {number}: {one}" for number, one in self.unexplained]
+        return "\n".join([f"{self.row.name}: {self.verdict}", *lines, *self.late])
+
+
+def cast_of(sandbox: Sandbox, row: Row) -> Cast:
+    """The brokers that play those of the row: in ZooKeeper mode the controller is broker 1."""
+    brokers = sandbox.broker_ids
+    if sandbox.mode is Mode.ZOOKEEPER:
+        controller = _controller(sandbox)
+        brokers = (controller, *(broker for broker in brokers if broker != controller))
+    return Cast(dict(enumerate(brokers[: row.brokers], start=1)))
+
+
+def _controller(sandbox: Sandbox) -> int:
+    from kafka.protocol.metadata import MetadataRequest, MetadataResponse
+
+    with connection_to(sandbox, sandbox.running_brokers()[0]) as connection:
+        answer = connection.send(MetadataRequest(topics=[], allow_auto_topic_creation=False), MetadataResponse)
+    controller: int = answer.controller_id
+    return controller
+
+
+def play(sandbox: Sandbox, row: Row, topic: str) -> Result:
+    """Plays the row on a cluster whose brokers are all alive, and in the engine.
+
+    Args:
+        sandbox: The cluster.
+        row: The row.
+        topic: A topic that is not there yet.
+    """
+    cast = cast_of(sandbox, row)
+    nodes, broker = sandbox.state.nodes, cast.real[1]
+    server_settings = server_properties(sandbox.settings, nodes, broker, sandbox.folder / nodes[broker].folder_name)
+    internal = [internal_topic(sandbox, cast)] if row.transacts else []
+    predicted = EngineSide(row, topic, sandbox.kafka_version, server_settings, internal).readings()
+    brokers = RealSide(sandbox, row, topic, cast)
+    seen = [brokers.read(next(predicted))]
+    for number, step in enumerate(row.steps, start=1):
+        if _unexplained(row, number - 1, seen[-1]):
+            break  # everything later would differ, too
+        brokers.do(step.do)
+        seen.append(brokers.read(next(predicted), step.holds))
+    return _judge(row, seen)
+
+
+def internal_topic(sandbox: Sandbox, cast: Cast) -> TopicSetup:
+    """The topic of transactions as the cluster has it now, by the row's numbers; it is made where it is missing."""
+    metadata = sandbox.metadata()
+    if metadata is None or TRANSACTIONS_TOPIC not in metadata.topics:
+        coordinator_of(sandbox, "first", TRANSACTION)
+        sandbox.wait_for_healthy()
+        metadata = sandbox.metadata()
+    assert metadata is not None
+    found = metadata.topics[TRANSACTIONS_TOPIC].partitions
+    assignment = tuple(tuple(map(cast.number, found[number].replicas)) for number in sorted(found))
+    starts = {
+        number: PartitionStart(cast.number(one.leader), tuple(map(cast.number, one.isrs)))
+        for number, one in found.items()
+    }
+    return TopicSetup(TRANSACTIONS_TOPIC, assignment, {MIN_ISR: 2}, starts)
+
+
+def _explains(row: Row, number: int, difference: Difference) -> tuple[Explained, ...]:
+    return tuple(one for one in row.explained if one.step == number and difference.what.startswith(one.what))
+
+
+def _unexplained(row: Row, number: int, seen: Seen) -> list[tuple[int, Difference]]:
+    return [(number, one) for one in seen.differences if not _explains(row, number, one)]
+
+
+def _judge(row: Row, seen: Sequence[Seen]) -> Result:
+    unexplained = [one for number, each in enumerate(seen) for one in _unexplained(row, number, each)]
+    found = ((number, one) for number, each in enumerate(seen) for one in each.differences)
+    explained = {why for number, one in found for why in _explains(row, number, one)}
+    late = [text for step, one in zip(row.steps, seen[1:], strict=False) if (text := _late(step, one))]
+    seconds = tuple(round(one.seconds, 1) for one in seen)
+    return Result(row, tuple(unexplained), tuple(sorted(explained, key=str)), tuple(late), seconds)
+
+
+def _late(step: Step, seen: Seen) -> str:
+    if step.within is None:
+        return ""
+    least, most = step.within
+    if least <= seen.seconds <= most + SLACK:
+        return ""
+    return f"{step.do}: seen after {seen.seconds:.1f} s, documented are {least:g} to {most:g} s"

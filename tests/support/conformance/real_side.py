@@ -1,0 +1,172 @@
+"""The brokers' side: does the steps of a row to a sandbox, and reads until the brokers show what is predicted."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import Any
+
+from conformance import script
+from conformance.reading import Difference, Reading, differences
+from conformance.real_clients import Transactions, consume, produce
+from conformance.sweep import Cast, connection_to, sweep
+from kreplica.sandbox import Sandbox
+from kreplica.sandbox.admin import admin_client
+
+OBSTACLE = "replication-offset-checkpoint.tmp"
+"""The file that a broker writes before each checkpoint of high watermarks."""
+PAUSE = 0.4
+"""Seconds between two sweeps."""
+LIMIT, START_LIMIT = 60.0, 240.0
+"""Seconds until brokers that show something else are taken at their word; after a start a busy machine takes longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What the brokers showed after a step.
+
+    Args:
+        reading: The last of the two sweeps that agree.
+        differences: From the engine's prediction.
+        seconds: Seconds from the end of the action to the first of two sweeps that agree.
+    """
+
+    reading: Reading
+    differences: tuple[Difference, ...]
+    seconds: float
+
+
+class RealSide:
+    """One row on real brokers.
+
+    Args:
+        sandbox: The cluster: every broker alive.
+        topic: Name of the row's topic, which is made.
+        cast: Brokers that play those of the row.
+    """
+
+    def __init__(self, sandbox: Sandbox, row: script.Row, topic: str, cast: Cast) -> None:
+        self._sandbox = sandbox
+        self._topic = topic
+        self._cast = cast
+        self._client: tuple[str, ...] = ()
+        self._starts = False
+        self._transactions = Transactions(sandbox, topic)
+        replicas = [cast.real[number] for number in row.replicas]
+        sandbox.create_topic(topic, assignment=[replicas], configs=dict(row.settings))
+
+    def do(self, action: script.Action) -> None:
+        """Does one action; returns when it is done, not when it has its effect."""
+        self._client = ()
+        self._starts = any(isinstance(one, script.Start | script.StartController) for one in script.parts(action))
+        for one in script.parts(action):
+            handler = getattr(self, f"_{type(one).__name__.lower()}")
+            handler(one)
+
+    def read(self, predicted: Reading, holds: float = 0) -> Seen:
+        """Sweeps until two sweeps one after the other agree and are as predicted, or until the limit is over.
+
+        Args:
+            predicted: The engine's reading.
+            holds: Seconds to wait before.
+        """
+        limit = START_LIMIT if self._starts else LIMIT
+        begun, before, first = time.monotonic(), None, 0.0
+        time.sleep(holds)
+        while True:
+            at = time.monotonic() - begun
+            found = replace(sweep(self._sandbox, self._topic, self._cast), client=self._client)
+            if found != before:
+                before, first = found, at
+            else:
+                unlike = differences(predicted, found)
+                if not unlike or at > limit:
+                    return Seen(found, unlike, first)
+            assert at < 2 * limit, f"two sweeps of {self._topic} never agree: {found}"
+            time.sleep(PAUSE)
+
+    # -- servers
+
+    def _kill(self, action: script.Kill) -> None:
+        self._sandbox.kill(self._cast.real[action.broker])
+
+    def _shutdown(self, action: script.ShutDown) -> None:
+        self._sandbox.shut_down(self._cast.real[action.broker])
+
+    def _start(self, action: script.Start) -> None:
+        self._sandbox.start_broker(self._cast.real[action.broker], wait=False)
+
+    def _pause(self, action: script.Pause) -> None:
+        self._sandbox.pause(self._cast.real[action.broker])
+
+    def _resume(self, action: script.Resume) -> None:
+        self._sandbox.resume(self._cast.real[action.broker])
+
+    def _faildisk(self, action: script.FailDisk) -> None:
+        """A directory stands where the next checkpoint is to be written: whoever writes there fails, root as well."""
+        broker = self._sandbox.folder / f"broker-{self._cast.real[action.broker]}"
+        (held,) = broker.glob(f"data-*/{self._topic}-0")
+        obstacle = held.parent / OBSTACLE
+        obstacle.mkdir()
+        (obstacle / "full").touch()
+
+    def _killcontroller(self, _action: script.KillController) -> None:
+        (controller,) = self._sandbox.controller_ids
+        self._sandbox.kill(controller)
+
+    def _startcontroller(self, _action: script.StartController) -> None:
+        (controller,) = self._sandbox.controller_ids
+        self._sandbox.start_broker(controller, wait=False)
+
+    # -- clients
+
+    def _produce(self, action: script.Produce) -> None:
+        self._client += produce(self._sandbox, self._topic, action)
+
+    def _consume(self, action: script.Consume) -> None:
+        self._client += consume(self._sandbox, self._topic, action)
+
+    def _begin(self, action: script.Begin) -> None:
+        self._client += self._transactions.begin(action)
+
+    def _end(self, action: script.End) -> None:
+        self._client += self._transactions.end(action)
+
+    # -- an operator
+
+    def _electpreferred(self, _action: script.ElectPreferred) -> None:
+        self._elect("PREFERRED")
+
+    def _electunclean(self, _action: script.ElectUnclean) -> None:
+        self._elect("UNCLEAN")
+
+    def _elect(self, kind: str) -> None:
+        from confluent_kafka import ElectionType, TopicPartition
+
+        client = admin_client(self._sandbox.live_bootstrap_servers())
+        client.elect_leaders(ElectionType[kind], [TopicPartition(self._topic, 0)]).result(timeout=30)
+
+    def _settopic(self, action: script.SetTopic) -> None:
+        from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
+
+        entry = ConfigEntry(action.setting, action.value, incremental_operation=AlterConfigOpType.SET)
+        resource = ConfigResource(ResourceType.TOPIC, self._topic, incremental_configs=[entry])
+        client = admin_client(self._sandbox.live_bootstrap_servers())
+        client.incremental_alter_configs([resource])[resource].result(timeout=30)
+
+    def _reassign(self, action: script.Reassign) -> None:
+        self._move([self._cast.real[number] for number in action.replicas])
+
+    def _cancelmove(self, _action: script.CancelMove) -> None:
+        self._move(None)
+
+    def _move(self, replicas: list[int] | None) -> None:
+        from kafka.protocol.admin.topics import AlterPartitionReassignmentsRequest as Request
+        from kafka.protocol.admin.topics import AlterPartitionReassignmentsResponse as Response
+
+        partition = Request.ReassignableTopic.ReassignablePartition(partition_index=0, replicas=replicas)
+        topics = [Request.ReassignableTopic(name=self._topic, partitions=[partition])]
+        with connection_to(self._sandbox, self._sandbox.running_brokers()[0]) as broker:
+            answer: Any = broker.send(Request(timeout_ms=10_000, topics=topics), Response)
+        errors = [one.error_code for found in answer.responses for one in found.partitions]
+        assert errors == [0], errors

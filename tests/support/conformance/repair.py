@@ -1,0 +1,34 @@
+"""What a row leaves behind is put back: servers that ended or stand still, log directories that failed."""
+
+from __future__ import annotations
+
+from conformance.real_side import OBSTACLE
+from kreplica.sandbox import ProcessState, Sandbox
+
+BACK_SECONDS = 240.0
+
+
+def put_back(sandbox: Sandbox, topic: str) -> None:
+    """Brings every server back to life, with its log directories, removes the topic, and waits until all is in sync."""
+    for broker in sandbox.broker_ids:
+        _mend_disks(sandbox, broker)
+    for server in (*sandbox.controller_ids, *sandbox.broker_ids):
+        state = sandbox.process_state(server)
+        if state is ProcessState.PAUSED:
+            sandbox.resume(server)
+        elif state is ProcessState.ENDED:
+            sandbox.start_broker(server, wait=False)
+    sandbox.wait_for_brokers(sandbox.broker_ids, timeout=BACK_SECONDS)
+    sandbox.delete_topic(topic)
+    sandbox.wait_for_healthy(timeout=BACK_SECONDS)
+
+
+def _mend_disks(sandbox: Sandbox, broker: int) -> None:
+    """Takes the obstacles out of a broker's log directories; it notices when it starts anew."""
+    obstacles = list((sandbox.folder / f"broker-{broker}").glob(f"data-*/{OBSTACLE}"))
+    for obstacle in obstacles:
+        for file in obstacle.iterdir():
+            file.unlink()
+        obstacle.rmdir()
+    if obstacles and sandbox.process_state(broker) is not ProcessState.ENDED:
+        sandbox.kill(broker)

@@ -1,0 +1,21 @@
+"""The rows of conformance, by what is done to the cluster."""
+
+from __future__ import annotations
+
+from conformance.rows import clients, controllers, disks, elections, endings, moves, pauses, transactions
+from conformance.script import Row
+
+ROWS: tuple[Row, ...] = (
+    *endings.ROWS,
+    *pauses.ROWS,
+    *clients.ROWS,
+    *elections.ROWS,
+    *moves.ROWS,
+    *transactions.ROWS,
+    *controllers.ROWS,
+    *disks.ROWS,
+)
+"""All rows, in the order in which they are played: what leaves a cluster in need of repair comes last."""
+
+BY_NAME = {row.name: row for row in ROWS}
+assert len(BY_NAME) == len(ROWS), "two rows have one name"

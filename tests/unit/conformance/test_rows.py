@@ -1,0 +1,62 @@
+"""The rows of conformance in the engine alone: each can be played in its modes, and comparisons see what differs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from conformance.engine_side import EngineSide
+from conformance.reading import NOT_READABLE, Position, Reading, Told, differences
+from conformance.rows import BY_NAME, ROWS
+from conformance.script import Row
+
+from kreplica.engine.setup import TopicSetup
+from kreplica.sandbox.settings import KAFKA_VERSIONS
+
+SETTINGS = {
+    "replica.lag.time.max.ms": "4000",
+    "broker.session.timeout.ms": "10000",
+    "zookeeper.session.timeout.ms": "10000",
+    "auto.leader.rebalance.enable": "false",
+}
+TRANSACTIONS = TopicSetup("__transaction_state", ((1, 2, 3), (2, 3, 1), (3, 1, 2)), {"min.insync.replicas": 2})
+
+
+def played(row: Row, mode: str) -> list[Reading]:
+    internal = [TRANSACTIONS] if row.transacts else []
+    return list(EngineSide(row, "t", KAFKA_VERSIONS[mode], SETTINGS, internal).readings())
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_a_row_can_be_played(row: Row) -> None:
+    for mode in row.modes:
+        assert len(played(row, mode)) == 1 + len(row.steps)
+
+
+def test_there_are_as_many_rows_as_were_asked_for() -> None:
+    for mode in ("kraft", "zookeeper"):
+        assert sum(mode in row.modes for row in ROWS) >= 25
+
+
+def test_what_a_killed_follower_misses_and_gets() -> None:
+    """Kafka's documentation of replication: out of the ISR while it is away, in it once it has everything."""
+    readings = played(BY_NAME["follower-killed"], "kraft")
+    away, back = readings[3], readings[4]
+    assert away.told == {1: Told(1, 0, (1, 2), ()), 2: Told(1, 0, (1, 2), ()), 3: NOT_READABLE}
+    assert away.positions == {1: Position(3, 3, 3), 2: Position(3, 3, 3), 3: NOT_READABLE}
+    assert back.told[3] == Told(1, 0, (1, 2, 3), ())
+    assert readings[-1].client == ("a at 0", "b at 1", "c at 2")
+
+
+def test_a_difference_of_each_kind_is_named() -> None:
+    one = played(BY_NAME["follower-killed"], "zookeeper")[-1]
+    position = one.positions[2]
+    assert isinstance(position, Position)
+    other = replace(one, positions={**one.positions, 2: replace(position, high_watermark=2)}, client=())
+    other = replace(other, told={**one.told, 3: NOT_READABLE})
+    assert [each.what for each in differences(one, other)] == [
+        "broker 3: told",
+        "broker 2: positions.high_watermark",
+        "client",
+    ]
+    assert not differences(one, one)
