@@ -30,7 +30,7 @@ _SOCKETS = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
 
 
 class _Way:
-    """What one server sends another.
+    """One direction of a link: bytes from one server to another.
 
     Attributes:
         open: Cleared while it is cut.

@@ -69,7 +69,7 @@ Property = Invariant | Goal
 
 @dataclass(frozen=True, slots=True)
 class Healing:
-    """What goes on once no fault comes any more.
+    """Actions that go on once no fault comes any more.
 
     Args:
         actions: Those that can still be taken: each leads where some action of the model leads, too.

@@ -15,7 +15,7 @@ FAULTS = ("fence", "lose-log", "stop")
 
 
 def healing(bounds: KraftBounds, rules: KraftRules) -> Healing:
-    """What goes on without faults; no leader takes a follower for too slow, nobody writes.
+    """Actions that go on without faults; no leader takes a follower for too slow, nobody writes.
 
     Args:
         bounds: The bounds.

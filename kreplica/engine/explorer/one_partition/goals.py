@@ -13,7 +13,7 @@ GOES_ON = ("become-leader", "become-follower", "fetch", "truncate", "raise-high-
 
 
 def healing(bounds: Bounds, rules: Rules) -> Healing:
-    """What goes on without faults: the controller elects where nobody leads.
+    """Actions that go on without faults: the controller elects where nobody leads.
 
     Args:
         bounds: The bounds.

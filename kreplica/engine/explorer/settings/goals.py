@@ -14,7 +14,7 @@ GOES_ON = ("fetch", "hear", "expire", "start", "unfence", "elect-preferred")
 
 
 def healing(actions: tuple[Action, ...]) -> Healing:
-    """What goes on without faults, of the actions of a model."""
+    """Those actions of a model that go on without faults."""
     return Healing(tuple(each for each in actions if each.name in GOES_ON), concerned, GOALS)
 
 
