@@ -1,4 +1,4 @@
-"""Cost of `kreplica audit resilience` and `audit slo` over the history of a fleet.
+"""Cost of `kreplica audit resilience`, `audit slo` and `audit incidents` over the history of a fleet.
 
     python benchmarks/resilience.py --clusters 20 --partitions 20000 --times 50
 
@@ -45,7 +45,7 @@ def main() -> int:
         print("|---|---|")
         print(f"| rows of snapshots | {options.clusters * options.times * options.partitions:,} |")
         print(f"| intervals | {sum(rows):,} |")
-        for words in (("resilience",), ("slo",)):
+        for words in (("resilience",), ("slo",), ("incidents",)):
             print(f"| audit {' '.join(words)}, CPU s | {cpu_of('audit', *words, str(history)):.2f} |")
     return 0
 

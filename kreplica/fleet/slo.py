@@ -2,38 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Annotated
 
 import msgspec
-import numpy as np
 
 from kreplica.errors import ExitCode, UsageError
+from kreplica.fleet.outage_causes import NOT_KNOWN, Begun, OutageCauses
 from kreplica.fleet.outages import READS, WRITES, Outage, Outages
 from kreplica.fleet.pieces import Span
 from kreplica.fleet.timeline import Timeline, timelines_of, unknown_states
-from kreplica.health.causes.cause import KINDS
-from kreplica.health.causes.explain import explain
-from kreplica.history.as_of import cluster_as_of
-from kreplica.history.decoded import DecodedMonths
 from kreplica.history.ingest import time_text
 from kreplica.history.selection import Chosen, HistoryMonth, storage_of
-from kreplica.model.evaluate import Evaluator
 from kreplica.model.rows import Meaning
-from kreplica.model.words import ids
 from kreplica.store.selection import Wanted
 from kreplica.system.locations import Place
 from kreplica.system.processes import side_by_side
 from kreplica.system.storage import Storage
 
 _EVERYTHING = Wanted()
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_KINDS = [kind.value for kind in KINDS]
-NOT_KNOWN = "not-known"
-"""In place of a cause that the facts do not single out."""
 
 
 class OutagesBy(StrEnum):
@@ -178,7 +167,7 @@ def outages_in(
     storage = storage_of(history)
     chosen = timelines_of(storage, wanted)
     clusters = list(chosen.by_cluster().values())
-    work = _Work(storage, objective, by)
+    work = _Work(storage, objective, by, wanted.since is not None)
     return Service(objective, side_by_side(work, clusters, processes), chosen)
 
 
@@ -187,12 +176,13 @@ class _Work:
     storage: Storage
     objective: float
     by: OutagesBy
+    since: bool
 
     def __call__(self, months: Sequence[HistoryMonth]) -> ServedCluster:
         timeline = Timeline(months)
         found = Outages(timeline)
         writes, reads = found.of(WRITES), found.of(READS)
-        causes = self._causes(timeline, writes)
+        causes = OutageCauses(self.storage, timeline, since=self.since).of(writes)
         known = sum(end - begin for begin, end in timeline.known)
         groups: dict[tuple[str | None, str | None], tuple[list[Outage], list[Outage]]] = {}
         for at, some in enumerate((writes, reads)):
@@ -211,30 +201,10 @@ class _Work:
             unknown_states(timeline),
         )
 
-    def _group(self, one: Outage, causes: dict[tuple[str, int, int], str]) -> tuple[str | None, str | None]:
+    def _group(self, one: Outage, causes: Mapping[Begun, str]) -> tuple[str | None, str | None]:
         if self.by is OutagesBy.TOPIC:
             return one.topic, None
         return None, _cause_of(one, causes) if self.by is OutagesBy.CAUSE else None
-
-    def _causes(self, timeline: Timeline, outages: Iterable[Outage]) -> dict[tuple[str, int, int], str]:
-        """The cause of each outage as it began, by topic, partition and that moment."""
-        at: dict[int, list[Outage]] = {}
-        for one in outages:
-            at.setdefault(one.least[0], []).append(one)
-        found: dict[tuple[str, int, int], str] = {}
-        decoded = DecodedMonths()
-        for begin, some in sorted(at.items()):
-            moment = _EPOCH + timedelta(milliseconds=begin)
-            snapshot = cluster_as_of(self.storage, timeline.cluster, moment, decoded)
-            rows = np.array([snapshot.row_number(one.topic, one.partition) for one in some], np.intp)
-            explanation = explain(Evaluator(snapshot))
-            told = zip(some, explanation.causes(rows), explanation.down_in_sync(rows), strict=True)
-            for one, causes, down in told:
-                missing = [(str(cause["kind"]), int(str(cause["broker"]))) for cause in causes]
-                found[one.topic, one.partition, begin] = _worst(
-                    missing or [(kind.value, broker) for kind, broker in down]
-                )
-        return found
 
     def _row(
         self,
@@ -243,7 +213,7 @@ class _Work:
         known: int,
         writes: Sequence[Outage],
         reads: Sequence[Outage],
-        causes: dict[tuple[str, int, int], str],
+        causes: Mapping[Begun, str],
     ) -> Downtime:
         most = _joined((one.most for one in writes), {one.least[1] for one in writes})
         times = [_length(_joined(one.least for one in writes)), _length(most)]
@@ -274,16 +244,8 @@ class _Work:
         )
 
 
-def _cause_of(one: Outage, causes: dict[tuple[str, int, int], str]) -> str:
+def _cause_of(one: Outage, causes: Mapping[Begun, str]) -> str:
     return causes.get((one.topic, one.partition, one.least[0]), NOT_KNOWN)
-
-
-def _worst(causes: Sequence[tuple[str, int]]) -> str:
-    """The first kind of the causes, with its brokers."""
-    if not causes:
-        return NOT_KNOWN
-    first = min((kind for kind, _ in causes), key=_KINDS.index)
-    return f"{first} {ids(sorted({broker for kind, broker in causes if kind == first}))}"
 
 
 def _joined(spans: Iterable[Span], bad_at: Collection[int] = ()) -> list[Span]:

@@ -24,7 +24,7 @@ from kreplica.history.selection import Chosen, HistoryMonth, choose
 from kreplica.history.tables import LOG_TABLES
 from kreplica.history.told_line import Line
 from kreplica.model.columns import BoolColumn, Integers, null_column
-from kreplica.model.schema import BROKERS, CONFIGS, PARTITIONS, QUORUM
+from kreplica.model.schema import BROKERS, CONFIGS, PARTITIONS, QUORUM, TableSchema
 from kreplica.model.settings import ELR_FEATURE
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.model.table import Table
@@ -171,10 +171,7 @@ class Timeline:
 
     def partitions_of(self, coded: Coded) -> Table:
         """Rows of partitions as a table of a snapshot, in their order; what does not matter here is null."""
-        length = len(coded.keys)
-        nulls = {field.name: null_column(field.kind, length) for field in PARTITIONS.fields}
-        columns = {**nulls, **self.coder.columns(coded), "internal": BoolColumn(np.zeros(length, np.bool_))}
-        return Table(PARTITIONS, columns)
+        return rows_of(self.coder, coded)
 
     @cached_property
     def circumstances(self) -> list[Circumstances]:
@@ -183,7 +180,7 @@ class Timeline:
         Raises:
             InputError: A file is damaged, or not there.
         """
-        brokers, quorum = (self._small(BROKERS, ("rack", "alive")), self._small(QUORUM, ("voter", "leader")))
+        brokers, quorum = (self.rows(BROKERS, ("rack", "alive")), self.rows(QUORUM, ("voter", "leader")))
         facts, elr = self._facts(), self._elr_listed()
         borders = [self.begin, *(time for pieces in (brokers[1], quorum[1]) for time in _times(pieces))]
         borders += [*(begin for begin, _ in facts), *(time for span in elr for time in span)]
@@ -208,11 +205,19 @@ class Timeline:
                 found.append(Circumstances(begin, end, snapshot, on, number))
         return found
 
-    def _small(self, of: object, columns: Sequence[str]) -> tuple[Coder, Pieces]:
-        schema = BROKERS if of is BROKERS else QUORUM
-        coder = Coder(narrow(schema, columns))
+    def rows(self, of: TableSchema, columns: Sequence[str]) -> tuple[Coder, Pieces]:
+        """Rows of a table over time, and their codes. Settings of partitions are as the log alone tells them, if any.
+
+        Args:
+            of: The snapshots' table.
+            columns: Names of the values.
+
+        Raises:
+            InputError: A file is damaged, or not there.
+        """
+        coder = Coder(narrow(of, columns))
         told = pieces_of(self.line, coder, self.end)
-        if schema is QUORUM or not self.spans:
+        if not self.spans or not any(table.of is of for table in LOG_TABLES):
             return coder, told
         return coder, Pieces.joined([outside(told, self.spans), exact_pieces(self.months, coder)], len(columns))
 
@@ -271,6 +276,15 @@ class Timeline:
             else:
                 found.append((begin, end))
         return found
+
+
+def rows_of(coder: Coder, coded: Coded) -> Table:
+    """Rows as a table of a snapshot, in their order; what the coder does not read is null, topics no internal ones."""
+    length, schema = len(coded.keys), coder.table.of
+    columns = {field.name: null_column(field.kind, length) for field in schema.fields} | coder.columns(coded)
+    if schema is PARTITIONS:
+        columns["internal"] = BoolColumn(np.zeros(length, np.bool_))
+    return Table(schema, columns)
 
 
 def _times(pieces: Pieces) -> list[int]:

@@ -44,7 +44,9 @@ def test_one_line_a_cause_and_what_was_planned(kreplica: Any, history: Path) -> 
     assert lines[2].split()[:5] == ["SEVERITY", "INCIDENT", "CLUSTER", "KIND", "CONCERNS"]
     assert [line.split()[2:4] for line in lines[3:5]] == [["prod", "broker-down"], ["test", "rolling-restart"]]
     incident = lines[3].split()[1]
-    assert lines[-1] == f"next     kreplica audit incident {incident} {history}"
+    assert lines[6].split()[:3] == ["CLUSTER", "WORST", "INCIDENTS"]
+    assert [line.split()[:3] for line in lines[7:9]] == [["prod", "warning", "1"], ["test", "info", "1"]]
+    assert lines[-1] == f"next     kreplica audit incident {incident} {history} --cluster c1"
 
 
 def test_the_rows_and_the_summary(kreplica: Any, history: Path) -> None:

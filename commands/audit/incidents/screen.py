@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from commands.audit.applied_mutes import print_mutes
+from commands.audit.incidents.fitting import (
+    CLUSTER_COLUMNS,
+    LEAST_ROWS,
+    Room,
+    cells_of,
+    cluster_rows,
+    more_clusters,
+    more_incidents,
+    room_for,
+)
 from commands.audit.moments import MOMENTS
-from commands.shared.printing.screen import print_lines, print_rows, print_verdict
+from commands.shared.printing.screen import print_columns, print_lines, print_rows, print_verdict
 from kreplica.errors import ExitCode
-from kreplica.fleet.incidents.rows import IncidentRow
+from kreplica.fleet.incidents.rows import IncidentRow, row_of
 from kreplica.health.rules import Severity
 from kreplica.model.words import counted, listed
 
@@ -20,25 +30,62 @@ if TYPE_CHECKING:
 
     from kreplica.fleet.incidents.fleet import FoundIncidents
 
-MOST_INCIDENTS = 25
+MOST_MUTES = 2
+"""Mutes that a terminal shows, each in one cluster."""
 
 
 def show(found: FoundIncidents, history: str, code: ExitCode, console: Console) -> None:
     """Prints the incidents for a person; the verdict says what the exit code says."""
-    print_verdict(console, *_word(found, code), _sentence(found))
+    sentence, left, following = _sentence(found), _left(found), list(_next(found, history))
+    print_verdict(console, *_word(found, code), sentence)
     names = found.names if len(set(found.names.values())) == len(found.names) else {}
-    print_mutes(found.mutes, names, console)
+    muted = _print_mutes(found, names, console)
     if found.incidents:
-        console.print()
-        cells = {**MOMENTS, "cluster": lambda label: names.get(label, label)}
-        print_rows(console, IncidentRow, found.rows[:MOST_INCIDENTS], cells=cells)
-        if len(found.incidents) > MOST_INCIDENTS:
-            console.print(f"the worst {MOST_INCIDENTS} of {len(found.incidents)}: -o jsonl gives all")
+        clusters = len({one.cluster for one in found.incidents})
+        more = more_incidents(found.incidents, LEAST_ROWS), more_clusters(found.incidents, LEAST_ROWS, len(found.names))
+        room = room_for(
+            console, len(found.incidents), clusters, [sentence, *muted, *left, *following, *filter(None, more)]
+        )
+        _print_incidents(found, names, room, console)
+        _print_clusters(found, names, room, console)
+    print_lines(console, "left", left)
+    print_lines(console, "next", following, whole=True)
+
+
+def _print_mutes(found: FoundIncidents, names: Mapping[str, str], console: Console) -> list[str]:
+    """Prints mutes, on a terminal a few, broken ones first; returns as many texts as lines that they may take."""
+    some = sorted(found.mutes, key=lambda one: not one.is_broken)
+    shown = some[:MOST_MUTES] if console.is_terminal else some
+    print_mutes(shown, names, console)
+    rest = len(some) - len(shown)
+    if rest:
+        print_lines(console, "", [f"and {rest} more by mute and cluster; -o json tells them"])
+    return [""] * (2 * len(shown) + bool(rest))
+
+
+def _print_incidents(found: FoundIncidents, names: Mapping[str, str], room: Room, console: Console) -> None:
+    console.print()
+    rows = [row_of(one) for one in found.incidents[: room.incidents]]
+    print_rows(console, IncidentRow, rows, cells=cells_of(console, rows, names, MOMENTS))
+    if more := more_incidents(found.incidents, room.incidents):
+        print_lines(console, "", [more])
+
+
+def _print_clusters(found: FoundIncidents, names: Mapping[str, str], room: Room, console: Console) -> None:
+    if not room.clusters:
+        return
+    console.print()
+    print_columns(console, CLUSTER_COLUMNS, cluster_rows(found.incidents, names, console)[: room.clusters])
+    if more := more_clusters(found.incidents, room.clusters, len(found.names)):
+        print_lines(console, "", [more])
+
+
+def _left(found: FoundIncidents) -> list[str]:
     rules = Counter(one.rule for one in found.left_over)
-    if rules:
-        told = listed([f"{count} {rule}" for rule, count in sorted(rules.items())])
-        print_lines(console, "left", [f"no cause is known of {counted(len(found.left_over), 'finding')}: {told}"])
-    print_lines(console, "next", _next(found, history), whole=True)
+    if not rules:
+        return []
+    told = listed([f"{count} {rule}" for rule, count in sorted(rules.items())])
+    return [f"no cause is known of {counted(len(found.left_over), 'finding')}: {told}"]
 
 
 def _word(found: FoundIncidents, code: ExitCode) -> tuple[str, str]:
@@ -70,4 +117,5 @@ def _sentence(found: FoundIncidents) -> str:
 
 def _next(found: FoundIncidents, history: str) -> Iterator[str]:
     for one in found.incidents[:1]:
-        yield f"kreplica audit incident {one.id} {shlex.quote(history)}"
+        only = f" --cluster {shlex.quote(one.cluster)}" if len(found.names) > 1 else ""
+        yield f"kreplica audit incident {one.id} {shlex.quote(history)}{only}"

@@ -64,7 +64,7 @@ def print_verdict(console: Console, word: str, color: str, sentence: str) -> Non
     """Prints the word in bold colour and the sentence after it."""
     from rich.text import Text
 
-    head, *rest = _wrapped(console, f"{word} {sentence}")
+    head, *rest = wrapped(console, f"{word} {sentence}")
     console.print(Text.assemble((word, f"bold {color}"), head.removeprefix(word)))
     for line in rest:
         console.print(" " * INDENT + line)
@@ -82,7 +82,7 @@ def print_lines(console: Console, title: str, texts: Iterable[str], *, whole: bo
     lead, shown = title, lines_shown(console)
     for text in texts:
         shown.add(text)
-        for line in [printable(text)] if whole else _wrapped(console, text):
+        for line in [printable(text)] if whole else wrapped(console, text):
             console.print(f"{lead:<{INDENT}}{line}".rstrip())
             lead = ""
 
@@ -97,12 +97,19 @@ def print_wrapped(console: Console, lead: str, text: str, *, further: int | None
         further: Columns by which further lines are indented; those of ``lead`` if None.
     """
     indent = len(lead) if further is None else further
-    first, *others = _wrapped(console, text, max(len(lead), indent))
+    first, *others = wrapped(console, text, max(len(lead), indent))
     for line in [lead + first, *(" " * indent + other for other in others)]:
         console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
-def _wrapped(console: Console, text: str, indent: int = INDENT) -> list[str]:
+def wrapped(console: Console, text: str, indent: int = INDENT) -> list[str]:
+    """A text as lines of the terminal; one line where the output is none.
+
+    Args:
+        console: Where to.
+        text: The text.
+        indent: Columns that stand before it.
+    """
     text = printable(text)
     if not console.is_terminal:
         return [text]

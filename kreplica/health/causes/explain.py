@@ -13,7 +13,7 @@ import numpy.typing as npt
 from kreplica.health.causes.cause import KINDS, LEADER_MATTERS, UNKNOWN, Cause, CauseKind, NotKnown
 from kreplica.health.causes.facts import NO_LEADER, Facts, Missing, elements_of
 from kreplica.health.causes.lag_rules import Lags, broker_out, candidates, classify, in_question
-from kreplica.health.causes.state_rules import DOWN_RULES, STATE_RULES, Rule, throttle_rates, waiting_for
+from kreplica.health.causes.state_rules import DOWN_RULES, ROW_RULES, STATE_RULES, Rule, throttle_rates, waiting_for
 from kreplica.model.columns import Indices, Integers, Mask
 from kreplica.model.evaluate import Evaluator
 from kreplica.model.predicates import MASKED, OFFLINE, REASSIGNING, UNDER_MIN_ISR_BROKER, UNDER_REPLICATED
@@ -22,6 +22,7 @@ Codes = npt.NDArray[np.int8]
 
 _CODES = {kind: code for code, kind in enumerate(KINDS)}
 _THROTTLED = (_CODES[CauseKind.THROTTLE], _CODES[CauseKind.REASSIGNMENT])
+_OF_ROWS = [_CODES[kind] for kind, _ in ROW_RULES]
 _LEADER_MATTERS = np.array([kind in LEADER_MATTERS for kind in KINDS] + [True])
 
 
@@ -61,6 +62,11 @@ class Explanation:
         """By partition: acks=all writes fail, for want of a leader or of in-sync replicas."""
         short = self._evaluator.boolean(UNDER_MIN_ISR_BROKER.expression).is_true()
         return short | self._evaluator.boolean(OFFLINE.expression).is_true()
+
+    @property
+    def needs_no_others(self) -> bool:
+        """True if every cause is one that a partition and the state of brokers show, whatever other partitions do."""
+        return bool(np.isin(self.found.codes, _OF_ROWS).all())
 
     def causes(self, rows: Indices) -> list[list[dict[str, object]]]:
         """The ``causes`` field of the given partitions; equal causes are one object."""

@@ -135,12 +135,14 @@ DOWN_RULES: tuple[tuple[CauseKind, Rule], ...] = (
 )
 """Rules that hold for a replica in sync as well: nobody can read from it or write to it."""
 
-STATE_RULES: tuple[tuple[CauseKind, Rule], ...] = (
+ROW_RULES: tuple[tuple[CauseKind, Rule], ...] = (
     *DOWN_RULES,
     (CauseKind.REASSIGNMENT, reassignment),
     (CauseKind.NO_LEADER, no_leader),
-    (CauseKind.THROTTLE, throttle),
 )
+"""Rules that look at the partition of a replica and at the state of brokers, not at other partitions."""
+
+STATE_RULES: tuple[tuple[CauseKind, Rule], ...] = (*ROW_RULES, (CauseKind.THROTTLE, throttle))
 
 
 def has_leader(missing: Missing) -> Mask:
