@@ -200,12 +200,12 @@ class Facts:
 
 
 def fenced_brokers(brokers: Table, ids: Integers) -> Mask:
-    """Which of these brokers the KRaft controller has fenced, by a snapshot's table of brokers."""
+    """Those of some brokers that the KRaft controller has fenced, by a snapshot's table of brokers."""
     return _in_state(brokers, ids, "fenced", wanted=True)
 
 
 def gone_brokers(brokers: Table, ids: Integers) -> Mask:
-    """Which of these are known not to be alive, or are not registered where the source knows who is."""
+    """Those of some brokers that are known not to be alive, or are not registered where the source knows who is."""
     registered = brokers.integers("broker").values
     dead = _in_state(brokers, ids, "alive", wanted=False)
     return dead | ~np.isin(ids, registered) if len(registered) else dead
