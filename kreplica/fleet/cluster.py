@@ -150,7 +150,7 @@ class ClusterHistory:
 
     @cached_property
     def steps(self) -> Mapping[int, LogStep]:
-        """What a metadata log says besides its tables, by the number of the moment."""
+        """Facts that a metadata log tells besides its tables, by the number of the moment."""
         steps = (part.month.steps[step] for part in self.moments.log.parts for step in part.steps.tolist())
         return dict(zip(self.moments.logged.tolist(), steps, strict=True))
 

@@ -98,7 +98,7 @@ def _renumbered(of: Lasting, moments: Moments) -> Lasting:
 
 
 def _told(moments: Moments, coder: Coder) -> Iterator[_Part]:
-    """What snapshots tell outside the time of logs, cut where a month ends or a log begins."""
+    """Rows that snapshots tell outside the time of logs, cut where a month ends or a log begins."""
     in_logs, begins = told_by_logs(moments), np.array([first for first, _ in moments.spans])
     for month, shift in moments.line.numbered():
         every = np.arange(month.inside.start, month.inside.stop)
@@ -127,7 +127,7 @@ def _told(moments: Moments, coder: Coder) -> Iterator[_Part]:
 
 
 def _logged(moments: Moments, coder: Coder, own: Coder) -> Iterator[_Part]:
-    """What logs tell, cut where a month or a log ends."""
+    """Rows that logs tell, cut where a month or a log ends."""
     for part in moments.log.parts:
         runs = part.month.exact_runs(own)
         begun = np.searchsorted(part.steps, runs.first) + part.shift
