@@ -143,8 +143,8 @@ class Links:
             ends.append(out)
             there, back = self._way(source, target), self._way(target, source)
             await _first_of(_pump(reader, out, there), _pump(to, writer, back))
-        except OSError:
-            pass  # the server is down: the connection ends, as without a proxy
+        except (OSError, SandboxError):
+            pass  # the server is down, or the sandbox gone: the connection ends, as without a proxy
         except asyncio.CancelledError:
             for end in ends:
                 end.transport.abort()  # nothing is flushed; raised again, asyncio's own callback would print it

@@ -191,7 +191,9 @@ def test_the_words_of_sandbox_start_are_its_settings(kreplica: Any, monkeypatch:
     more = "--ibp 2.8 --set k=v --heap 300"
     assert kreplica("sandbox", "start", *line.split(), *more.split()).code == 2
     assert kreplica("sandbox", "start", "--controllers", "3").code == 2
-    (given, separate) = taken
+    assert kreplica("sandbox", "start", "--kafka-version", "2.8.2", "--set", "2:k=w").code == 2
+    (given, separate, old) = taken
+    assert (old.release, old.mode, old.settings_by_broker) == ("2.8.2", Mode.ZOOKEEPER, {2: {"k": "w"}})
     assert (given.name, given.mode, given.brokers, given.racks) == ("n", Mode.ZOOKEEPER, 4, ("a", "b"))
     assert (given.log_dirs, given.listeners, given.users["u"]) == (2, (Listener.TLS,), "p")
     assert (given.authorizer, given.ibp, given.broker_settings, given.heap_mib) == (True, "2.8", {"k": "v"}, 300)

@@ -143,6 +143,12 @@ def test_a_server_that_is_down_ends_the_connection(links: Links, echo: Echo) -> 
         assert to.recv(10) == b"", "nothing listens at port 1"
 
 
+def test_a_sandbox_that_is_gone_ends_the_connection(links: Links, tmp_path: Path) -> None:
+    (tmp_path / "x" / "sandbox.json").unlink()
+    with socket.create_connection(("127.0.0.1", links.ports[2]), timeout=5) as to:
+        assert to.recv(10) == b""
+
+
 def test_the_process_behind_a_port(echo: Echo) -> None:
     nodes = {number: Node(id=number, roles=(Role.BROKER,), ports={}) for number in (1, 2)}
     nodes[2] = Node(id=2, roles=(Role.BROKER,), ports={}, process=ME)
