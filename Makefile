@@ -17,10 +17,10 @@ BASE_PYTHON ?= $(shell for python in python3.11 python3 python3.12 python3.13 py
   $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check changed tests-of search mutants lint format bench docs golden completions losses conformance constraints clean
+.PHONY: help demo test check changed tests-of search mutants lint format bench docs golden completions losses conformance conformance-old constraints clean
 
 help: ## list these targets
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 17
 
 # One run for each state of pyproject.toml and constraints.txt.
 $(READY): pyproject.toml constraints.txt
@@ -92,6 +92,9 @@ losses: $(READY) ## write the table of docs/losses.md: settings that lose record
 
 conformance: $(READY) ## play scripts on real brokers and on the engine, write the table of docs/conformance.md: ROWS=
 	PYTHONPATH=tests/support $(BIN)/python -m conformance $(or $(ROWS),--page docs/conformance.md)
+
+conformance-old: $(READY) ## the same on old releases, on both sides of rules that changed: ROWS='2.0.0 missed-epoch'
+	PYTHONPATH=tests/support $(BIN)/python -m conformance.old --page docs/conformance.md $(ROWS)
 
 constraints: $(READY) ## renew constraints.txt: the newest versions that pyproject.toml allows
 	printf 'hatchling\n' | $(BIN)/uv pip compile --quiet --universal --upgrade --all-extras --no-annotate \

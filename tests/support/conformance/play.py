@@ -94,7 +94,7 @@ def play(sandbox: Sandbox, row: Row, topic: str) -> Result:
             break  # everything later would differ, too
         brokers.do(step.do)
         seen.append(brokers.read(next(predicted), step.holds))
-    return _judge(row, seen)
+    return judge(row, seen)
 
 
 def internal_topic(sandbox: Sandbox, cast: Cast) -> TopicSetup:
@@ -122,7 +122,8 @@ def _unexplained(row: Row, number: int, seen: Seen) -> list[tuple[int, Differenc
     return [(number, one) for one in seen.differences if not _explains(row, number, one)]
 
 
-def _judge(row: Row, seen: Sequence[Seen]) -> Result:
+def judge(row: Row, seen: Sequence[Seen]) -> Result:
+    """Says how what was seen compares, beginning with the reading before the first step."""
     unexplained = [one for number, each in enumerate(seen) for one in _unexplained(row, number, each)]
     found = ((number, one) for number, each in enumerate(seen) for one in each.differences)
     explained = {why for number, one in found for why in _explains(row, number, one)}

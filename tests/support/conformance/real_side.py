@@ -55,6 +55,8 @@ class RealSide:
         replicas = [cast.real[number] for number in row.replicas]
         sandbox.create_topic(topic, assignment=[replicas], configs=dict(row.settings))
 
+    limit = LIMIT
+
     def do(self, action: script.Action) -> None:
         """Does one action; returns when it is done, not when it has its effect."""
         self._client = ()
@@ -70,12 +72,12 @@ class RealSide:
             predicted: The engine's reading.
             holds: Seconds to wait before.
         """
-        limit = START_LIMIT if self._starts else LIMIT
+        limit = START_LIMIT if self._starts else self.limit
         begun, before, first = time.monotonic(), None, 0.0
         time.sleep(holds)
         while True:
             at = time.monotonic() - begun
-            found = replace(sweep(self._sandbox, self._topic, self._cast), client=self._client)
+            found = self._sweep()
             if found != before:
                 before, first = found, at
             else:
@@ -84,6 +86,9 @@ class RealSide:
                     return Seen(found, unlike, first)
             assert at < 2 * limit, f"two sweeps of {self._topic} never agree: {found}"
             time.sleep(PAUSE)
+
+    def _sweep(self) -> Reading:
+        return replace(sweep(self._sandbox, self._topic, self._cast), client=self._client)
 
     # -- servers
 

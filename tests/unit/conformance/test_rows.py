@@ -11,7 +11,7 @@ from conformance.rows import BY_NAME, ROWS
 from conformance.script import Row
 
 from kreplica.engine.setup import TopicSetup
-from kreplica.sandbox.settings import KAFKA_VERSIONS
+from kreplica.sandbox.releases import NEWEST, Mode
 
 SETTINGS = {
     "replica.lag.time.max.ms": "4000",
@@ -24,7 +24,7 @@ TRANSACTIONS = TopicSetup("__transaction_state", ((1, 2, 3), (2, 3, 1), (3, 1, 2
 
 def played(row: Row, mode: str) -> list[Reading]:
     internal = [TRANSACTIONS] if row.transacts else []
-    return list(EngineSide(row, "t", KAFKA_VERSIONS[mode], SETTINGS, internal).readings())
+    return list(EngineSide(row, "t", NEWEST[Mode(mode)], SETTINGS, internal).readings())
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
