@@ -29,7 +29,7 @@ def number_of(release: str) -> Number:
 def told_by(reading: Reading, release: Number) -> Reading:
     """The reading without what brokers of that release do not tell, or do not write, yet."""
     told = {broker: _told(one, release) for broker, one in reading.told.items()}
-    positions = {broker: _position(one, release) for broker, one in reading.positions.items()}
+    positions = {broker: _position(one) for broker, one in reading.positions.items()}
     disks = {broker: _disk(one, release) for broker, one in reading.disks.items()}
     return Reading(told, positions, disks, reading.client)
 
@@ -39,9 +39,9 @@ def _told(one: Told | str, release: Number) -> Told | str:
     return one if isinstance(one, str) or release >= (2, 1) else replace(one, epoch=-1)
 
 
-def _position(one: Position | str, release: Number) -> Position | str:
-    # FetchResponse has a last stable offset from version 4 on, which came with 0.11.
-    return one if isinstance(one, str) or release >= (0, 11) else replace(one, last_stable=one.high_watermark)
+def _position(one: Position | str) -> Position | str:
+    # Rows have no transactions, and a Fetch with the debugging id is told no last stable offset by old brokers.
+    return one if isinstance(one, str) else replace(one, last_stable=one.high_watermark)
 
 
 def _disk(one: Disk | str, release: Number) -> Disk | str:
