@@ -142,12 +142,18 @@ class Lasting:
         return -1 if without < 0 else int(self.listing[without])
 
     def last_telling(self, name: str, rows: Indices) -> Integers:
-        """Number of the last observation in each row that tells a column, -1 if none does."""
+        """Number of the last observation in each row that tells a column, -1 if none does.
+
+        Of what a metadata log does not hold, it is the last one before the log.
+        """
         if self.told_columns is None:
             return self.runs.last[rows]
         tellers = np.append(self.tellers[self.told_columns[:, self._place_of(name)]], -1)
         found: Integers = tellers[np.searchsorted(tellers[:-1], self.runs.last[rows], side="right") - 1]
-        return np.where(found < self.runs.first[rows], -1, found)
+        untold = found < self.runs.first[rows]
+        if self.in_logs is not None:  # what a log does not hold is as it was told before it
+            untold &= ~self.in_logs[self.runs.first[rows]]
+        return np.where(untold, -1, found)
 
 
 _NO_CLUSTER = ClusterSnapshot(None, "", datetime(1970, 1, 1, tzinfo=UTC), "", Table.empty(PARTITIONS))
