@@ -21,11 +21,8 @@ def store(root: Path) -> Iterator[ObjectStore]:
     """A store with the packaged fleet."""
     fleet = root / "kreplica" / "data" / "fleet"
     with object_store() as running:
-        client = running.client()
-        client.create_bucket(Bucket="fleet")
-        for path in fleet.rglob("*"):
-            if path.is_file():
-                client.put_object(Bucket="fleet", Key=f"dumps/{path.relative_to(fleet)}", Body=path.read_bytes())
+        running.client().create_bucket(Bucket="fleet")
+        running.upload(fleet, "fleet", "dumps/")
         yield running
 
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 from urllib.error import URLError
 from urllib.request import urlopen
@@ -55,6 +56,21 @@ class ObjectStore:
             aws_secret_access_key="another",
             region_name="us-east-1",
         )
+
+    def upload(self, folder: Path, bucket: str, prefix: str) -> None:
+        """Puts the files of a folder below a prefix."""
+        client = self.client()
+        for path in folder.rglob("*"):
+            if path.is_file():
+                client.put_object(Bucket=bucket, Key=f"{prefix}{path.relative_to(folder)}", Body=path.read_bytes())
+        client.close()
+
+    def download(self, bucket: str, prefix: str, folder: Path) -> None:
+        """Puts the objects below a prefix into a folder."""
+        for path, content in self.contents(bucket, prefix).items():
+            target = folder / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content)
 
     def contents(self, bucket: str, prefix: str = "") -> dict[str, bytes]:
         """The objects below a prefix, by the rest of their keys; those of hidden names are left out."""

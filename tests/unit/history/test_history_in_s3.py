@@ -60,10 +60,7 @@ def place(started: ObjectStore, request: pytest.FixtureRequest, monkeypatch: pyt
 
 def counting(started: ObjectStore, place: S3Place, folder: Path) -> dict[str, bytes]:
     """What counts of the history, by the reader of folders."""
-    for path, content in started.contents(place.bucket, place.prefix + "/").items():
-        target = folder / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(content)
+    started.download(place.bucket, place.prefix + "/", folder)
     return contents(folder)
 
 
