@@ -13,6 +13,7 @@ SUBCOMMANDS = {
     "compare": "commands.whatif.compare",
     "fail": "commands.whatif.fail.command",
     "prove": "commands.whatif.prove.command",
+    "validate": "commands.whatif.validate.command",
 }
 """The module that registers each subcommand, in the order of the help."""
 

@@ -36,6 +36,7 @@ from kreplica.formats.logs.copies import ComparedCopy
 from kreplica.formats.logs.index_rows import IndexEntry
 from kreplica.formats.logs.replicas import Finding as FileFinding
 from kreplica.formats.metadata_log.change_rows import MetadataChange
+from kreplica.formats.metadata_trace.rows import TraceChange
 from kreplica.formats.segments import rows as segment_rows
 from kreplica.formats.transactions.reading import TransactionRow
 from kreplica.health.findings import Finding
@@ -269,6 +270,7 @@ ANSWERS: Mapping[str, AnswerFields] = {
     "kreplica whatif run": _rows("whatif-run", "timeline", TimelineStep, *whatif_fields.RUN_REMARKS),
     "kreplica whatif compare": _rows("whatif-compare", "runs", ComparedRun),
     "kreplica whatif prove": _rows("whatif-prove", "steps", ProofStep, *whatif_fields.PROVE_REMARKS),
+    "kreplica whatif validate": _rows("whatif-validate", "changes", TraceChange, *whatif_fields.VALIDATE_REMARKS),
     "kreplica config init": _rows("config-init", "files", FileRow),
     "kreplica config check": _rows("config-check", "checks", CheckRow),
     "kreplica config list": _rows("config-list", "contexts", ContextRow),

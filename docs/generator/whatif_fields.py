@@ -42,5 +42,11 @@ _REPLAYS_REMARK = (
     " runs, one under a release that is like the model and one under a release that mends it: kafka_version, lost"
     " (records), broken (invariants of the run), trace_hash."
 )
+_VALIDATE_REMARK = (
+    "`summary` has verdict (valid, refused or incomplete), from_offset, next_offset, kafka_version (the release whose"
+    " rules were taken), explained and refused (numbers of changes), checkpoints (how many were compared), and rules:"
+    " the number of changes by rule."
+)
+VALIDATE_REMARKS = (_VALIDATE_REMARK,)
 PROVE_REMARKS = (_PROVE_REMARK, _REPLAYS_REMARK)
 RUN_REMARKS = (_RUN_REMARK, _OWN_REMARK, _RUNS_REMARK)

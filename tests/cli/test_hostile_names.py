@@ -286,6 +286,7 @@ def test_names_of_contexts(terminal: bool, shown: Run, tmp_path: Path) -> None:
         ["whatif", "prove", "--model", f"nosuch{EVIL}"],
         ["whatif", "prove", "--invariant", f"nosuch{EVIL}"],
         ["whatif", "prove", "--set", f"acks={EVIL}"],
+        ["whatif", "validate", f"nosuch{EVIL}"],
     ):
         code, out, err = shown(*words, terminal=terminal)
         assert code not in (1, 70), (words, err)

@@ -247,6 +247,12 @@ def whatif_prove(_: Path) -> Given:
     return Given(proof.rows, proof.exit_code, {"distinct": proof.found.distinct}, {"verdict": verdict})
 
 
+@gives("whatif validate")
+def whatif_validate(_: Path) -> Given:
+    found = library.whatif_validate([str(COPIES[0] / "data")])
+    return Given(found.rows, found.exit_code, {"explained": sum(found.counts.values())})
+
+
 @gives("compare")
 def compare(_: Path) -> Given:
     found = library.compare_clusters(SAMPLE, library.ClusterHandle("sample-healthy", dump="sample-healthy"))

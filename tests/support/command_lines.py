@@ -40,6 +40,7 @@ ANSWERED: dict[str, list[str]] = {
     "whatif compare": ["hw-truncation-loss", "--kafka-version", "0.10,3.9"],
     "whatif fail": ["--dump", "sample", "--rack", "r1"],
     "whatif prove": ["--model", "truncate-to-hw", "--replicas", "2", "--log", "1", "--invariant", "weak-isr"],
+    "whatif validate": [f"{COPIES[0] / 'data'}"],
     "assign": ["invoices", "--partitions", "6", "--replication-factor", "3", "--dump", "sample-healthy"],
     "roll plan": ["--dump", "sample"],
     "rebalance leaders": ["--dump", "sample"],

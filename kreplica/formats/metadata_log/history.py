@@ -99,7 +99,7 @@ def decode_metadata(
         InputError: There is no metadata log, or it cannot be read.
     """
     wanted = Wanted(question.topics, question.partition, question.kinds)
-    files, others, damage = _chosen(paths)
+    files, others, damage = chosen_log(paths)
     changes, counts, replay, left = _compare(files, diff, wanted) if diff is not None else _history(files, wanted)
     cluster = cluster_id_of(files.log_directory, damage)
     replay.damage[:0] = damage
@@ -109,7 +109,7 @@ def decode_metadata(
 _Read: TypeAlias = tuple[list[PartitionChange], Counter[str], Replay, MetadataImage | None]
 
 
-def _chosen(paths: Sequence[str]) -> tuple[MetadataFiles, list[tuple[MetadataFiles, LogEnd]], list[Damage]]:
+def chosen_log(paths: Sequence[str]) -> tuple[MetadataFiles, list[tuple[MetadataFiles, LogEnd]], list[Damage]]:
     """The log to read, the others with their ends, and damage in the files beside them."""
     refused: list[InputError] = []
     logs = find_metadata_logs(paths, refused)

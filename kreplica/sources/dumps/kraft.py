@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from kreplica.errors import InputError
+from kreplica.formats.metadata_log.directories import UNASSIGNED, is_online
 from kreplica.formats.metadata_log.files import Replay, find_metadata, state_at
 from kreplica.formats.metadata_log.image import (
     BROKER_RESOURCE,
@@ -20,7 +21,6 @@ from kreplica.formats.metadata_log.image import (
     PartitionState,
     Topic,
 )
-from kreplica.formats.schema import uuid_text
 from kreplica.model.schema import BROKERS, CONFIGS, PARTITIONS, QUORUM
 from kreplica.model.snapshot import INTERNAL_TOPICS, ClusterSnapshot, Gap
 from kreplica.model.table import Table
@@ -31,8 +31,6 @@ from kreplica.system.redaction import is_secret_name
 SOURCE: Final = "kraft-metadata"
 _LARGEST_OFFSET: Final = 2**63 - 1
 """The next one after it is none."""
-
-_UNASSIGNED, _LOST, _MIGRATING = (uuid_text(bytes(15) + bytes([number])) for number in range(3))
 
 
 def read_kraft_metadata(path: str, offset: int | None = None) -> ClusterSnapshot:
@@ -118,15 +116,13 @@ def _offline(image: MetadataImage, state: PartitionState) -> list[int]:
 
     Kafka: org.apache.kafka.metadata.KRaftMetadataCache.getOfflineReplicas, DirectoryId.isOnline.
     """
-    directories = state.directories or [_UNASSIGNED] * len(state.replicas)
+    directories = state.directories or [UNASSIGNED] * len(state.replicas)
     placed = dict(zip(state.replicas, directories, strict=False))
     return [replica for replica in state.replicas if not _online(image.brokers.get(replica), placed.get(replica))]
 
 
 def _online(broker: BrokerState | None, directory: str | None) -> bool:
-    if broker is None or broker.fenced or directory == _LOST:
-        return False
-    return not broker.directories or directory in (None, _UNASSIGNED, _MIGRATING) or directory in broker.directories
+    return broker is not None and not broker.fenced and is_online(broker, directory)
 
 
 def broker_row(broker: int, state: BrokerState) -> dict[str, object]:

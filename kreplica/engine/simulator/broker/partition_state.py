@@ -83,7 +83,7 @@ class PartitionState(NamedTuple):
 
         PartitionChangeBuilder.maybePopulateTargetElr takes them for the ELR, replicas or not.
         """
-        isr, elr = self._members(self.isr), self._members(self.elr)
+        isr, elr = self.members(self.isr), self.members(self.elr)
         former = tuple(broker for broker in dict.fromkeys((*isr, *elr)) if broker not in replicas)
         other = self.on(replicas)._replace(former=former)
         return other._replace(isr=other._indexes(isr), elr=other._indexes(elr))
@@ -93,7 +93,8 @@ class PartitionState(NamedTuple):
         everyone = (*self.replicas, *self.former)
         return everyone.index(broker) if broker in everyone else NO_LEADER
 
-    def _members(self, replicas: int) -> tuple[int, ...]:
+    def members(self, replicas: int) -> tuple[int, ...]:
+        """The broker ids of a set, former brokers among them."""
         everyone = (*self.replicas, *self.former)
         return tuple(broker for place, broker in enumerate(everyone) if contains(replicas, place))
 
@@ -119,7 +120,7 @@ class PartitionState(NamedTuple):
 
     def without_former(self) -> PartitionState:
         """The state without former brokers that have left the ELR."""
-        eligible = self._members(self.elr)
+        eligible = self.members(self.elr)
         other = self._replace(former=tuple(broker for broker in self.former if broker in eligible))
         return other._replace(elr=other._indexes(eligible))
 

@@ -17,11 +17,6 @@ from kreplica.engine.rules.controller.alter_partition import (
     ineligible_replicas,
     kraft_alter_partition_error,
 )
-from kreplica.engine.rules.controller.controlled_shutdown import kraft_broker_stops
-from kreplica.engine.rules.controller.elections import kraft_elect_preferred
-from kreplica.engine.rules.controller.isr import kraft_change, kraft_isr_of_elected
-from kreplica.engine.rules.controller.leader_epoch_bump import kraft_leader_epoch, partition_epoch
-from kreplica.engine.rules.controller.reassignment import completed, completes, kraft_cancelled, kraft_merged
 from kreplica.engine.rules.controller.unclean_election import kraft_rechecks
 from kreplica.engine.rules.replication.error_codes import ErrorCode
 from kreplica.engine.rules.replication.high_watermark import effective_min_isr
@@ -33,14 +28,28 @@ from kreplica.engine.simulator.broker.broker import Brokers
 from kreplica.engine.simulator.broker.partition_state import PartitionState
 from kreplica.engine.simulator.cluster import Cluster
 from kreplica.engine.simulator.kraft.brokers import KraftBrokers, RegisteringController
+from kreplica.engine.simulator.kraft.decisions import (
+    Circumstances,
+    broker_left,
+    elected_uncleanly,
+    elr_cleared,
+    ends_move,
+    isr_accepted,
+    isr_made,
+    move_asked,
+    move_begun,
+    move_cancelled,
+    preferred_elected,
+    settled,
+)
 from kreplica.engine.simulator.kraft.quorum import BROKER, PARTITION, Entry, IsrRequest, MetadataQuorum, Registration
 from kreplica.engine.trace import Kind
 from kreplica.model.settings import MIN_ISR, UNCLEAN
 
 Reply = Callable[..., object]
-Assigned = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]  # replicas, those being added, those being removed
 
 RULE = "isr.kraft_change"
+MOVE_RULE = "reassignment.completes"
 METADATA_FETCH_WAIT = 500 * MILLISECOND
 """KafkaRaftClient.MAX_FETCH_WAIT_MS."""
 
@@ -199,11 +208,7 @@ class KraftController(RegisteringController):
         if self.cluster.by_majority:
             self._elect_by_majority(state, broker, why)
             return
-        facts = self.electoral_facts(state)
-        changed = kraft_broker_stops(
-            place, state.leader, state.isr, state.elr, state.last_known_elr, *facts, unclean_shutdown
-        )
-        self.settle(state.decided(*changed), why)
+        self.settle(broker_left(state, broker, self.circumstances(state), unclean_shutdown), why)
 
     def broker_is_back(self, broker: int) -> None:
         """Lets an unfenced broker lead partitions without a leader."""
@@ -216,9 +221,7 @@ class KraftController(RegisteringController):
         if self.cluster.by_majority:
             self._elect_by_majority(state, NO_LEADER, why)
             return
-        facts = self.electoral_facts(state)
-        changed = kraft_change(state.leader, state.isr, state.elr, state.last_known_elr, target_isr, *facts)
-        self.settle(state.decided(*changed), why)
+        self.settle(isr_made(state, target_isr, self.circumstances(state)), why)
 
     def _elect_by_majority(self, state: PartitionState, gone: int, why: str) -> None:
         """The replicas elect a leader; their votes are not played as messages. All of them stay in the ISR."""
@@ -236,21 +239,29 @@ class KraftController(RegisteringController):
         """Elects any live replica of a partition without a leader, whatever its topic's setting."""
         if self.cluster.by_majority:
             return
-        facts = self.electoral_facts(state)[:-1]
-        changed = kraft_change(state.leader, state.isr, state.elr, state.last_known_elr, state.isr, *facts, True)
-        if changed[0] != state.leader:
-            self.settle(state.decided(*changed), why)
+        self.settle(elected_uncleanly(state, self.circumstances(state)), why)
 
-    def electoral_facts(self, state: PartitionState) -> tuple[int, int, bool, bool]:
-        """Facts that decide an election besides the partition itself, as ``kraft_change`` takes them.
+    def circumstances(self, state: PartitionState) -> Circumstances:
+        """Facts that decide on a partition besides itself.
 
-        Min ISR is at most the number of replicas of the topic's first partition as it is registered: those of the
-        merged assignment until a reassignment has ended. ReplicationControlManager.getTopicEffectiveMinIsr.
+        Its min ISR is that of the topic's first partition as it is registered: of the merged assignment until a
+        reassignment has ended.
         """
         cluster, topic = self.cluster, topic_of(state.partition)
         registered = self.partitions.get(f"{topic}-0", state)
-        min_isr = effective_min_isr(cluster.topic_integer(topic, MIN_ISR), len(registered.replicas))
-        return self.acceptable(state), min_isr, cluster.version.elr, self.unclean_enabled(topic)
+        active = tuple(broker for broker in self.brokers.active() if not self._is_offline(state.partition, broker))
+        return Circumstances(
+            may_lead=active,
+            min_isr=effective_min_isr(cluster.topic_integer(topic, MIN_ISR), len(registered.replicas)),
+            elr_enabled=cluster.version.elr,
+            unclean_enabled=self.unclean_enabled(topic),
+            awaited=cluster.version.moves_wait_for,
+            rises_on_isr_shrink=cluster.version.epoch_rises_on_shrink,
+        )
+
+    def _is_offline(self, partition: str, broker: int) -> bool:
+        """True if a broker's log directory with its replica of a partition has failed."""
+        return self.cluster.offline_places(partition, (broker,)) != 0
 
     def unclean_enabled(self, topic: str) -> bool:
         """True if a leader may come from outside ISR and ELR.
@@ -262,21 +273,10 @@ class KraftController(RegisteringController):
     def settle(self, new: PartitionState, why: str, rule: str = RULE) -> None:
         """Writes a partition's state if anything about it changed, with the epochs that follow from the change."""
         old = self.partitions[new.partition]
-        moved = new.leader_id != old.leader_id
-        epoch = kraft_leader_epoch(
-            old.leader_epoch,
-            moved,
-            old.isr,
-            old.places(new.ids(new.isr)),
-            old.everybody,
-            old.places(new.replicas),
-            self.cluster.version.epoch_rises_on_shrink,
-        )
-        new = new._replace(leader_epoch=epoch)
+        new = settled(old, new, self.cluster.version.epoch_rises_on_shrink)
         if new != old:
-            new = new._replace(partition_epoch=partition_epoch(old.partition_epoch, True))
             self.write_partition(new, why, rule)
-            if new.leader == NO_LEADER and moved:
+            if new.leader == NO_LEADER and old.leader != NO_LEADER:
                 self.emit(Kind.NO_LEADER, new.partition, new.ids(new.isr), why, "elections.kraft_elect")
 
     def alter_partition(self, broker: int, broker_epoch: int, requests: tuple[IsrRequest, ...], reply: Reply) -> None:
@@ -327,12 +327,13 @@ class KraftController(RegisteringController):
 
     def _altered(self, state: PartitionState, isr: int, why: str) -> PartitionState:
         """The state with the ISR that a leader asked for, and with the end of a reassignment it completes."""
-        adding, removing = state.places(state.adding), state.places(state.removing)
-        state = state._replace(recovering=False)
-        if completes(state.everybody, adding, removing, isr, self.cluster.version.moves_wait_for):
-            self._complete(state, isr)
+        facts = self.circumstances(state)
+        if ends_move(state, isr, facts):
+            self.settle(isr_accepted(state, isr, facts), "the reassignment is complete", MOVE_RULE)
+        elif self.cluster.by_majority:
+            self._change_isr(state._replace(recovering=False), isr, why)
         else:
-            self._change_isr(state, isr, why)
+            self.settle(isr_accepted(state, isr, facts), why)
         return self.partitions[state.partition]
 
     def directory_failed(self, broker: int, partitions: tuple[str, ...], reply: Reply) -> None:
@@ -344,63 +345,29 @@ class KraftController(RegisteringController):
             self._replica_leaves(self.partitions[name], broker, f"broker-{broker}'s log directory failed")
         self.commit(lambda: reply(ErrorCode.NONE))
 
-    # -- reassignments
-
-    def _complete(self, state: PartitionState, isr: int) -> None:
-        """Ends a reassignment whose replicas are all in sync."""
-        replicas, isr = completed(state.everybody, state.places(state.removing), isr)
-        self._reassigned(state, (state.ids(replicas), (), ()), state.ids(isr), "the reassignment is complete")
-
-    def _reassigned(
-        self,
-        state: PartitionState,
-        assigned: Assigned,
-        in_sync: tuple[int, ...],
-        why: str,
-        unclean_enabled: bool = False,
-    ) -> None:
-        """Changes the assignment: sets are by its indexes, and the leader stays if it still may lead."""
-        replicas, adding, removing = assigned
-        moved = state.moved_to(replicas)._replace(adding=adding, removing=removing)
-        acceptable, min_isr, elr_enabled, _ = self.electoral_facts(moved)
-        changed = kraft_change(
-            moved.leader,
-            moved.isr,
-            moved.elr,
-            moved.last_known_elr,
-            moved.places(in_sync),
-            acceptable,
-            min_isr,
-            elr_enabled,
-            unclean_enabled,
-        )
-        self.settle(moved.decided(*changed), why, "reassignment.completes")
-
     # -- operators' requests
 
     def reassign(self, partition: str, target: tuple[int, ...]) -> None:
         """Begins a reassignment; one whose target is in sync already takes one record. PartitionChangeBuilder.build."""
         state = self.partitions[partition]
-        replicas, adding, removing = kraft_merged(state.replicas, target, state.adding, state.removing)
-        awaited = self.cluster.version.moves_wait_for
-        new = state.moved_to(replicas)._replace(adding=adding, removing=removing)
-        if completes(new.everybody, new.places(adding), new.places(removing), new.isr, awaited):
-            self._complete(new, new.isr)
+        asked, facts = move_asked(state, target), self.circumstances(state)
+        if ends_move(asked, asked.isr, facts):
+            why = "the reassignment is complete"
         else:
-            why = "a reassignment begins" if adding or removing else "its replicas get another order"
-            self._reassigned(state, (replicas, adding, removing), state.ids(state.isr), why)
+            moves = asked.adding or asked.removing
+            why = "a reassignment begins" if moves else "its replicas get another order"
+        self.settle(move_begun(state, target, facts), why, MOVE_RULE)
         self.commit(lambda: None)
 
     def cancel_reassignment(self, partition: str) -> None:
         """Ends a reassignment and keeps the earlier replicas."""
-        state, unclean_enabled = self.partitions[partition], self.unclean_enabled(topic_of(partition))
-        replicas, isr, lossy = kraft_cancelled(state.everybody, state.places(state.adding), state.isr)
-        if lossy and not unclean_enabled:
+        state = self.partitions[partition]
+        new = move_cancelled(state, self.circumstances(state))
+        if new is None:
             why = "InvalidReplicaAssignmentException, of the replicas before the move none is in sync"
             self.emit(Kind.MOVE_REFUSED, partition, why, "reassignment.kraft_cancelled")
             return
-        assigned, why = (state.ids(replicas), (), ()), "the reassignment is cancelled"
-        self._reassigned(state, assigned, state.ids(isr), why, unclean_enabled)
+        self.settle(new, "the reassignment is cancelled", MOVE_RULE)
         self.commit(lambda: None)
 
     def balance(self) -> None:
@@ -418,20 +385,9 @@ class KraftController(RegisteringController):
     def _elect_preferred(self, state: PartitionState) -> None:
         if self.cluster.by_majority:
             return  # the preferred replica may be behind
-        elected, unclean = kraft_elect_preferred(
-            state.leader,
-            state.isr,
-            state.elr,
-            state.last_known_elr,
-            self.acceptable(state),
-            self.cluster.version.elr,
-        )
-        if elected in (NO_LEADER, state.leader) or unclean:
-            return
-        isr, elr = kraft_isr_of_elected(elected, state.isr, state.elr)
-        rule = "elections.kraft_elect_preferred"
-        new = state._replace(leader=elected, isr=isr, elr=elr, last_known_elr=0)
-        self.settle(new, "the preferred leader", rule)
+        new = preferred_elected(state, self.circumstances(state))
+        if new is not None:
+            self.settle(new, "the preferred leader", "elections.kraft_elect_preferred")
 
     def elect_unclean(self, partition: str) -> None:
         """Elects any live replica."""
@@ -451,6 +407,5 @@ class KraftController(RegisteringController):
         """Handles a changed setting of a topic: min.insync.replicas clears the ELR (KIP-966)."""
         for state in tuple(self.partitions.values()):
             if topic_of(state.partition) == topic and setting == MIN_ISR and (state.elr or state.last_known_elr):
-                new = state._replace(elr=0, last_known_elr=0, former=())
-                self.settle(new, f"{setting} changed: the ELR is cleared")
+                self.settle(elr_cleared(state), f"{setting} changed: the ELR is cleared")
         self.commit(lambda: None)

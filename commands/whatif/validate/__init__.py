@@ -1,0 +1,1 @@
+"""kreplica whatif validate."""

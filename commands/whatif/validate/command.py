@@ -1,0 +1,63 @@
+"""kreplica whatif validate: whether Kafka's rules make the changes that a cluster's metadata log has."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from commands.shared.help import examples
+from commands.shared.options import OutputOption
+
+
+def register(group: typer.Typer) -> None:
+    """Adds the subcommand."""
+    group.command(
+        "validate",
+        short_help="Hold a cluster's own metadata log against Kafka's rules.",
+        epilog=examples(
+            "kreplica whatif validate /srv/kafka/__cluster_metadata-0",
+            "kreplica whatif validate /srv/kafka -o json",
+        ),
+    )(validate)
+
+
+def validate(
+    paths: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="PATH...",
+            help="__cluster_metadata-0 of KRaft nodes, directories with it, segments, checkpoints, quoted patterns.",
+        ),
+    ],
+    kafka_version: Annotated[
+        str | None,
+        typer.Option(
+            "--kafka-version",
+            metavar="VERSION",
+            help="Release of the controllers.  [default: what they said of themselves in the log]",
+        ),
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="List every change on the screen.")] = False,
+    output: OutputOption = None,
+) -> None:
+    """Hold a KRaft cluster's metadata log against Kafka's rules: each change of a partition must be what a rule of
+    its release makes of the state before.
+
+    Leader, ISR, ELR, assignment and both epochs have to be those of an election, a broker that leaves or is back, an
+    ISR that a leader asked for, or a step of a reassignment, as the brokers and settings were at that offset. A
+    refused record was altered, one before it is missing, or a rule of kreplica is wrong. Checkpoints on the way have to
+    hold what the records make. Settings that only server.properties of the controllers have are tried. The last
+    records of a node that did not lead the quorum may not have been committed.
+
+    Exits 0 when every change is explained, 1 when a record is refused, 2 when there is no metadata log, 5 when part of
+    it could not be read and nothing else is refused.
+    """
+    from commands.shared.printing.output import emit
+    from commands.whatif.validate.answer import answer_of
+    from commands.whatif.validate.screen import show
+    from kreplica.formats.metadata_trace.validation import whatif_validate
+
+    validation = whatif_validate(paths, kafka_version)
+    emit(answer_of(validation), output, lambda console: show(validation, paths, console, everything=everything))
+    raise typer.Exit(validation.exit_code)

@@ -1,0 +1,172 @@
+"""Decisions of a KRaft controller on one partition: its state before, the circumstances, and its state afterwards.
+
+org.apache.kafka.controller.ReplicationControlManager, which hands all of them to PartitionChangeBuilder. Pure: the
+simulated controller writes what they return, and a metadata log of real controllers is compared with them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kreplica.engine.rules.controller.controlled_shutdown import kraft_broker_stops
+from kreplica.engine.rules.controller.elections import kraft_elect_preferred
+from kreplica.engine.rules.controller.isr import kraft_change, kraft_isr_of_elected
+from kreplica.engine.rules.controller.leader_epoch_bump import kraft_leader_epoch, partition_epoch
+from kreplica.engine.rules.controller.reassignment import Awaited, completed, completes, kraft_cancelled, kraft_merged
+from kreplica.engine.rules.replication.replica_set import NO_LEADER
+from kreplica.engine.simulator.broker.partition_state import PartitionState
+
+Assigned = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
+"""Brokers with a replica, those being added, those being removed."""
+
+
+class Circumstances(NamedTuple):
+    """Facts that decide besides the partition itself.
+
+    Args:
+        may_lead: Brokers that are active and whose log directory with this partition is online.
+        min_isr: min.insync.replicas, or the number of replicas that the topic's first partition is registered with
+            where that is less (ReplicationControlManager.getTopicEffectiveMinIsr).
+        elr_enabled: Whether the feature eligible.leader.replicas.version is 1.
+        unclean_enabled: unclean.leader.election.enable, as far as the release obeys it.
+        awaited: Replicas that have to be in sync for a move to end.
+        rises_on_isr_shrink: Whether a smaller ISR raises the leader epoch.
+    """
+
+    may_lead: tuple[int, ...]
+    min_isr: int
+    elr_enabled: bool
+    unclean_enabled: bool
+    awaited: Awaited
+    rises_on_isr_shrink: bool
+
+
+def settled(old: PartitionState, new: PartitionState, rises_on_isr_shrink: bool) -> PartitionState:
+    """A decided state with the epochs that follow from the change; the old one where nothing changed."""
+    epoch = kraft_leader_epoch(
+        old.leader_epoch,
+        new.leader_id != old.leader_id,
+        old.isr,
+        old.places(new.ids(new.isr)),
+        old.everybody,
+        old.places(new.replicas),
+        rises_on_isr_shrink,
+    )
+    new = new._replace(leader_epoch=epoch)
+    return new if new == old else new._replace(partition_epoch=partition_epoch(old.partition_epoch, True))
+
+
+def isr_made(state: PartitionState, isr: int, facts: Circumstances) -> PartitionState:
+    """The state once the controller has made an ISR, and elected where the leader may not lead on."""
+    changed = kraft_change(
+        state.leader,
+        state.isr,
+        state.elr,
+        state.last_known_elr,
+        isr,
+        state.places(facts.may_lead),
+        facts.min_isr,
+        facts.elr_enabled,
+        facts.unclean_enabled,
+    )
+    return state.decided(*changed)
+
+
+def broker_left(
+    state: PartitionState, broker: int, facts: Circumstances, unclean_shutdown: bool = False
+) -> PartitionState:
+    """The state once a broker has left the ISR: fenced, stopping, restarted, or its log directory failed."""
+    place = state.index_of(broker)
+    if place == NO_LEADER:
+        return state
+    changed = kraft_broker_stops(
+        place,
+        state.leader,
+        state.isr,
+        state.elr,
+        state.last_known_elr,
+        state.places(facts.may_lead),
+        facts.min_isr,
+        facts.elr_enabled,
+        facts.unclean_enabled,
+        unclean_shutdown,
+    )
+    return state.decided(*changed)
+
+
+def isr_accepted(state: PartitionState, isr: int, facts: Circumstances) -> PartitionState:
+    """The state with the ISR that a leader asked for, and with the end of a reassignment that it completes."""
+    state = state._replace(recovering=False)
+    if ends_move(state, isr, facts):
+        return _completed(state, isr, facts)
+    return isr_made(state, isr, facts)
+
+
+def ends_move(state: PartitionState, isr: int, facts: Circumstances) -> bool:
+    """True if an ISR ends the reassignment of a partition."""
+    adding, removing = state.places(state.adding), state.places(state.removing)
+    return completes(state.everybody, adding, removing, isr, facts.awaited)
+
+
+def _completed(state: PartitionState, isr: int, facts: Circumstances) -> PartitionState:
+    replicas, isr = completed(state.everybody, state.places(state.removing), isr)
+    assigned = state.ids(replicas), (), ()
+    return _reassigned(state, assigned, state.ids(isr), facts._replace(unclean_enabled=False))
+
+
+def _reassigned(
+    state: PartitionState, assigned: Assigned, in_sync: tuple[int, ...], facts: Circumstances
+) -> PartitionState:
+    """The state with another assignment: sets are by its indexes, and the leader stays if it still may lead."""
+    replicas, adding, removing = assigned
+    moved = state.moved_to(replicas)._replace(adding=adding, removing=removing)
+    return isr_made(moved, moved.places(in_sync), facts)
+
+
+def move_begun(state: PartitionState, target: tuple[int, ...], facts: Circumstances) -> PartitionState:
+    """The state once a reassignment has begun; one whose target is in sync already ends with it.
+
+    PartitionChangeBuilder.build.
+    """
+    new = move_asked(state, target)
+    if ends_move(new, new.isr, facts):
+        return _completed(new, new.isr, facts)
+    assigned = new.replicas, new.adding, new.removing
+    return _reassigned(state, assigned, state.ids(state.isr), facts._replace(unclean_enabled=False))
+
+
+def move_asked(state: PartitionState, target: tuple[int, ...]) -> PartitionState:
+    """The state with the merged assignment of a reassignment, before anything else is decided."""
+    replicas, adding, removing = kraft_merged(state.replicas, target, state.adding, state.removing)
+    return state.moved_to(replicas)._replace(adding=adding, removing=removing)
+
+
+def move_cancelled(state: PartitionState, facts: Circumstances) -> PartitionState | None:
+    """The state once a reassignment is cancelled; None where that is refused, since it would lose records."""
+    replicas, isr, lossy = kraft_cancelled(state.everybody, state.places(state.adding), state.isr)
+    if lossy and not facts.unclean_enabled:
+        return None
+    return _reassigned(state, (state.ids(replicas), (), ()), state.ids(isr), facts)
+
+
+def preferred_elected(state: PartitionState, facts: Circumstances) -> PartitionState | None:
+    """The state after a preferred election; None where it gives no other leader than there is."""
+    acceptable = state.places(facts.may_lead)
+    elected, unclean = kraft_elect_preferred(
+        state.leader, state.isr, state.elr, state.last_known_elr, acceptable, facts.elr_enabled
+    )
+    if elected in (NO_LEADER, state.leader) or unclean:
+        return None
+    isr, elr = kraft_isr_of_elected(elected, state.isr, state.elr)
+    return state._replace(leader=elected, isr=isr, elr=elr, last_known_elr=0)
+
+
+def elected_uncleanly(state: PartitionState, facts: Circumstances) -> PartitionState:
+    """The state after an unclean election, whatever the topic's setting; the same where nobody may lead."""
+    new = isr_made(state, state.isr, facts._replace(unclean_enabled=True))
+    return state if new.leader == state.leader else new
+
+
+def elr_cleared(state: PartitionState) -> PartitionState:
+    """The state without eligible leader replicas: min.insync.replicas of its topic has changed (KIP-966)."""
+    return state._replace(elr=0, last_known_elr=0, former=())

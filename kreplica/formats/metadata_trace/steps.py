@@ -1,0 +1,191 @@
+"""Explanations of one change of a partition: by the record that opens or closes its operation, or by a request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+
+from kreplica.engine.simulator.broker.partition_state import PartitionState as EngineState
+from kreplica.engine.simulator.kraft.decisions import Circumstances
+from kreplica.engine.traces.kraft import (
+    Brokers,
+    Explanation,
+    agrees,
+    by_broker_back,
+    by_broker_leaving,
+    by_requests,
+    comparable,
+)
+from kreplica.engine.traces.trace_rule import TraceRule
+from kreplica.formats.metadata_log.directories import LOST, MIGRATING, first_directory, is_online
+from kreplica.formats.metadata_log.image import BrokerState, PartitionChange, PartitionState
+from kreplica.formats.metadata_trace.facts import PartitionFacts, Unwritten, engine_state
+
+Candidates = Callable[[EngineState, EngineState, Circumstances], Iterator[Explanation]]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A change of a partition, with what held before it.
+
+    Args:
+        change: The change; both of its states are there.
+        facts: What decided besides.
+        brokers: The brokers as the controller knew them.
+        registered: The same with their directories.
+    """
+
+    change: PartitionChange
+    facts: PartitionFacts
+    brokers: Brokers
+    registered: dict[int, BrokerState]
+
+    @property
+    def states(self) -> tuple[EngineState, EngineState]:
+        """The partition before and after it, as the engine has it."""
+        name = f"{self.change.topic}-{self.change.partition}"
+        return engine_state(name, self.before), engine_state(name, self.after)
+
+    @property
+    def before(self) -> PartitionState:
+        """The partition before it."""
+        assert self.change.before is not None, "a step changes a partition"
+        return self.change.before
+
+    @property
+    def after(self) -> PartitionState:
+        """The partition after it."""
+        assert self.change.after is not None, "a step changes a partition"
+        return self.change.after
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What became of the search for an explanation.
+
+    Args:
+        rule: The decision that made the change; None if there is none.
+        possible: Settings outside the log under which it does.
+        nearest: The decision that comes nearest, where none makes it.
+    """
+
+    rule: TraceRule | None
+    possible: frozenset[Unwritten]
+    nearest: Explanation | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Leaving:
+    """A broker that leaves ISRs within one operation.
+
+    Args:
+        broker: The broker.
+        rule: Why it leaves.
+        unclean: Whether it may have lost records; both are tried where the log does not say.
+        directories: Only partitions in one of these directories of it; None for all.
+    """
+
+    broker: int
+    rule: TraceRule
+    unclean: tuple[bool, ...] = (False,)
+    directories: frozenset[str] | None = None
+
+    def concerns(self, state: PartitionState) -> bool:
+        """True if the partition is one of those that it leaves."""
+        if self.directories is None:
+            return True
+        return dict(zip(state.replicas, state.directories, strict=False)).get(self.broker) in self.directories
+
+    def candidates(self, old: EngineState, _seen: EngineState, facts: Circumstances) -> Iterator[Explanation]:
+        """The decisions on one partition."""
+        return by_broker_leaving(old, self.broker, facts, self.rule, self.unclean)
+
+
+def back(old: EngineState, _seen: EngineState, facts: Circumstances) -> Iterator[Explanation]:
+    """The decisions on one partition when a broker is unfenced."""
+    return by_broker_back(old, facts)
+
+
+def explained(step: Step, possible: frozenset[Unwritten], candidates: Candidates) -> Found:
+    """Searches the decisions for one that gives the state that was seen."""
+    old, seen = step.states
+    allowed: list[Unwritten] = []
+    rule, nearest = None, None
+    for facts, unwritten in step.facts.circumstances(possible):
+        for one in candidates(old, seen, facts):
+            if agrees(one.state, seen):
+                rule = rule or one.rule
+                allowed += unwritten
+                break
+            if one.state != old and (nearest is None or _distance(one, seen) < _distance(nearest, seen)):
+                nearest = one
+    return Found(rule, frozenset(allowed), nearest)
+
+
+def by_any_request(step: Step, possible: frozenset[Unwritten]) -> Found:
+    """Searches what brokers, operators and timers ask for at any time, directories included."""
+    old, seen = step.states
+    only_epoch = old._replace(partition_epoch=old.partition_epoch + 1)
+    if list(step.before.directories) != list(step.after.directories) and agrees(only_epoch, seen):
+        return Found(TraceRule.directory_assigned, possible)
+
+    def candidates(old: EngineState, seen: EngineState, facts: Circumstances) -> Iterator[Explanation]:
+        lost = (
+            by_broker_leaving(old, broker, facts, TraceRule.directory_failed)
+            for broker in old.members(old.isr)
+            if _directory_lost(step, broker)
+        )
+        return chain(by_requests(old, seen, facts, step.brokers), *lost)
+
+    return explained(step, possible, candidates)
+
+
+def _directory_lost(step: Step, broker: int) -> bool:
+    """True if a broker has said that its replica is in a directory that is offline."""
+    known = step.registered.get(broker)
+    directory = dict(zip(step.before.replicas, step.before.directories, strict=False)).get(broker)
+    return known is not None and not is_online(known, directory)
+
+
+def _distance(one: Explanation, seen: EngineState) -> int:
+    other = comparable(seen)
+    return sum(other[name] != value for name, value in comparable(one.state).items())
+
+
+def differences(one: Explanation, seen: EngineState) -> str:
+    """Where a decision and what was seen differ, as words."""
+    other = comparable(seen)
+    told = [
+        f"{name} {_words(value)}, found {_words(other[name])}"
+        for name, value in comparable(one.state).items()
+        if other[name] != value
+    ]
+    return "; ".join(told)
+
+
+def _words(value: object) -> str:
+    if isinstance(value, list):
+        return ",".join(map(str, value)) or "none"
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+
+
+def wrong_directories(step: Step) -> str | None:
+    """The fault in a change's directories, None if there is none: each is kept, or that of a new replica or report."""
+    before, after = step.before, step.after
+    if not before.directories and not after.directories:
+        return None
+    old = dict(zip(before.replicas, before.directories or [MIGRATING] * len(before.replicas), strict=False))
+    if len(after.directories) != len(after.replicas):
+        return f"{len(after.directories)} directories for {len(after.replicas)} replicas"
+    expected = [old.get(one) or first_directory(step.registered.get(one)) for one in after.replicas]
+    changed = [at for at, (want, found) in enumerate(zip(expected, after.directories, strict=True)) if want != found]
+    if not changed:
+        return None
+    if len(changed) > 1 or list(before.replicas) != list(after.replicas):
+        return f"directories {', '.join(expected)} expected, found {', '.join(after.directories)}"
+    broker, directory = after.replicas[changed[0]], after.directories[changed[0]]
+    known = step.registered.get(broker)
+    if known is None or (directory != LOST and directory not in known.directories):
+        return f"broker {broker} has no directory {directory}"
+    return None

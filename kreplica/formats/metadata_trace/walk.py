@@ -1,0 +1,199 @@
+"""A metadata log walked record by record: its changes explained, its faults named."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from kreplica.engine.traces.kraft import agrees
+from kreplica.engine.traces.trace_rule import TraceRule
+from kreplica.engine.versions.version import Version
+from kreplica.formats.metadata_log.directories import first_directory
+from kreplica.formats.metadata_log.image import BrokerState, MetadataImage, PartitionChange, PartitionState
+from kreplica.formats.metadata_log.log import MetadataEntry
+from kreplica.formats.metadata_trace.broker_records import BrokerRecord, broker_fault, broker_record, leaving_before
+from kreplica.formats.metadata_trace.facts import ANY_UNWRITTEN, Unwritten, brokers_of, engine_state, facts_of
+from kreplica.formats.metadata_trace.operations import Opening, explain_run, overdue
+from kreplica.formats.metadata_trace.releases import Releases
+from kreplica.formats.metadata_trace.rows import TraceChange
+from kreplica.formats.metadata_trace.steps import Leaving, Step, differences, wrong_directories
+from kreplica.formats.segments.control_records import LEADER_CHANGE
+from kreplica.model.settings import ELR_FEATURE, MIN_ISR
+
+_CHANGE = "PARTITION_CHANGE_RECORD"
+_QUIET = frozenset({"NO_OP_RECORD"})
+
+
+@dataclass(slots=True)
+class Walk:
+    """A log while it is judged.
+
+    Args:
+        image: The cluster, to which each entry has been applied before it is taken.
+        releases: Which release the controllers run.
+        rows: Every change and every fault so far, in order.
+        counts: Number of changes by rule.
+        brokers: Brokers as they were before the entry that is taken.
+    """
+
+    image: MetadataImage
+    releases: Releases
+    rows: list[TraceChange] = field(default_factory=list)
+    counts: Counter[TraceRule] = field(default_factory=Counter)
+    brokers: dict[int, BrokerState] = field(default_factory=dict)
+    _possible: frozenset[Unwritten] = ANY_UNWRITTEN
+    _steps: list[Step] = field(default_factory=list)
+    _opening: Opening | None = None
+    _clears_elr: bool = False
+    _next: int | None = None
+    _unplaced: int = 0
+
+    def faults(self, rows: Iterable[TraceChange]) -> None:
+        """Takes faults that were found elsewhere."""
+        self.rows += rows
+
+    def take(self, entry: MetadataEntry, changes: Sequence[PartitionChange]) -> None:
+        """Judges an entry that has just been applied, with the changes it made."""
+        self._gap(entry)
+        version = self.releases.version(self.image)
+        if entry.record.type == _CHANGE and changes:
+            self._steps += [self._step(change, version) for change in changes]
+        else:
+            self._other(entry, changes, version)
+        if self.image.unplaced > self._unplaced:
+            self._unplaced = self.image.unplaced
+            self._fault(entry, "it is of a topic, partition or broker that no record before it made")
+        self.releases.take(entry, self.image)
+
+    def end(self) -> None:
+        """Judges what the log ends with."""
+        self._close(None, self.releases.version(self.image), cut=True)
+
+    # -- runs of changes
+
+    def _step(self, change: PartitionChange, version: Version) -> Step:
+        topic = self.image.topics[change.topic_id]
+        assert change.before is not None, "a partition that changes was there"
+        facts = facts_of(self.image, version, topic, change.partition, change.before)
+        return Step(change, facts, brokers_of(self.image), self.brokers)
+
+    def _other(self, entry: MetadataEntry, changes: Sequence[PartitionChange], version: Version) -> None:
+        record = broker_record(entry)
+        known = None if record is None else self.brokers.get(record.broker)
+        closing = None if record is None else leaving_before(record, known, version)
+        led = entry.record.type == LEADER_CHANGE
+        closed = self._close(closing, version, cut=led)
+        if record is not None:
+            self._broker(entry, record, known, closed)
+        if led:
+            self._possible = ANY_UNWRITTEN
+        self._judge(entry, changes)
+        self._note_setting(entry)
+        self.brokers = dict(self.image.brokers) if record is not None else self.brokers
+
+    def _close(self, closing: Leaving | None, version: Version, *, cut: bool) -> int:
+        """Judges the changes since the last other record; returns the number of those that go with this one."""
+        steps, opening = self._steps, self._opening
+        self._steps, self._opening = [], None
+        if opening is None and closing is None and not steps:
+            return 0
+        run, self._possible = explain_run(steps, opening, closing, cut, self._possible)
+        for step, found in zip(run.steps, run.found, strict=True):
+            reason = wrong_directories(step) if found.rule is not None else "no rule makes this change"
+            if found.nearest is not None and found.rule is None:
+                reason = f"{found.nearest.rule.value} comes nearest: {differences(found.nearest, step.states[1])}"
+            self._change(step.change, found.rule, reason)
+        if opening is not None and not cut:
+            self._overdue(opening, steps[run.opened :], version)
+        if closing is not None:
+            self._overdue(Opening(closing.broker, closing), (), version)
+        return run.closed
+
+    def _overdue(self, opening: Opening, later: Sequence[Step], version: Version) -> None:
+        earlier: dict[tuple[str, int], PartitionState] = {}
+        for step in later:
+            earlier.setdefault((step.change.topic_id, step.change.partition), step.before)
+        for topic, partition in overdue(self.image, version, earlier, opening, self._possible):
+            what = "leaves" if opening.leaving is not None else "is back"
+            reason = f"broker {opening.broker} {what}, and no record changes this partition"
+            self._row(self.image.next_offset - 1, None, topic, partition, reason=reason)
+
+    # -- other records
+
+    def _gap(self, entry: MetadataEntry) -> None:
+        if self._next is not None and entry.offset != self._next:
+            self._fault(entry, f"offset {self._next} expected: records between are missing")
+        self._next = entry.offset + 1
+
+    def _broker(self, entry: MetadataEntry, record: BrokerRecord, known: BrokerState | None, closed: int) -> None:
+        fault = broker_fault(record, known, entry.offset - closed)
+        if fault is not None:
+            self._fault(entry, fault)
+        if record.unfences:
+            self._opening = Opening(record.broker, None)
+        elif record.shuts_down:
+            self._opening = Opening(record.broker, Leaving(record.broker, TraceRule.broker_stops))
+
+    def _judge(self, entry: MetadataEntry, changes: Sequence[PartitionChange]) -> None:
+        for change in changes:
+            if change.before is None:
+                self._change(change, TraceRule.created, self._creation_fault(change))
+            elif change.after is None:
+                self._change(change, TraceRule.removed, None)
+            elif entry.record.type == "CLEAR_ELR_RECORD":
+                reason = None if self._clears_elr else f"no change of {MIN_ISR} or {ELR_FEATURE} before it"
+                self._change(change, TraceRule.elr_cleared, reason)
+            else:
+                self._change(change, None, "a partition that is there is created again")
+
+    def _creation_fault(self, change: PartitionChange) -> str | None:
+        after, brokers = change.after, brokers_of(self.image)
+        assert after is not None, "a created partition is there"
+        if len({*after.replicas}) != len(after.replicas) or not {*after.replicas} <= {*brokers.registered}:
+            return f"replicas {','.join(map(str, after.replicas))} are not distinct registered brokers"
+        active = [one for one in after.replicas if one not in brokers.fenced and one not in brokers.shutting_down]
+        expected = PartitionState(
+            after.replicas, active, (), (), (), (), after.directories, active[0] if active else -1, 0, 0, 0
+        )
+        name = f"{change.topic}-{change.partition}"
+        if not agrees(engine_state(name, expected), engine_state(name, after)):
+            isr = ",".join(map(str, active))
+            return f"leader {expected.leader}, ISR {isr} and epochs of 0 expected of a new partition"
+        directories = [first_directory(self.image.brokers.get(one)) for one in after.replicas]
+        if after.directories and list(after.directories) != directories:
+            return f"directories {', '.join(directories)} expected, found {', '.join(after.directories)}"
+        return None
+
+    def _note_setting(self, entry: MetadataEntry) -> None:
+        data = entry.record.data or {}
+        if entry.record.type in ("CONFIG_RECORD", "FEATURE_LEVEL_RECORD"):
+            self._clears_elr = self._clears_elr or data["name"] in (MIN_ISR, ELR_FEATURE)
+        elif entry.record.type not in ("CLEAR_ELR_RECORD", *_QUIET):
+            self._clears_elr = False
+
+    # -- rows
+
+    def _change(self, change: PartitionChange, rule: TraceRule | None, reason: str | None) -> None:
+        if reason is None and rule is not None:
+            self.counts[rule] += 1
+        self._row(change.offset, change.timestamp, change.topic, change.partition, rule, reason)
+
+    def _fault(self, entry: MetadataEntry, reason: str) -> None:
+        self._row(entry.offset, entry.timestamp, None, None, reason=f"{entry.record.type}: {reason}")
+
+    def _row(
+        self,
+        offset: int,
+        timestamp: int | None,
+        topic: str | None,
+        partition: int | None,
+        rule: TraceRule | None = None,
+        reason: str | None = None,
+    ) -> None:
+        self.rows.append(TraceChange(offset, timestamp, topic, partition, None if reason else rule, reason))
+
+
+def refused(rows: Sequence[TraceChange]) -> Iterator[TraceChange]:
+    """The rows that no rule explains."""
+    return (row for row in rows if row.refused is not None)

@@ -1,0 +1,120 @@
+"""kreplica whatif validate as a user runs it."""
+
+from __future__ import annotations
+
+import struct
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
+from kafka_dumps import GOLDEN, dumped
+
+NODE = GOLDEN / "kafka-4.3.1" / "killed-all" / "broker-1"
+DATA = NODE / "data"
+PRINTED = dumped(GOLDEN / "kafka-4.3.1" / "dump-killed-all" / "broker-1" / "cluster-metadata.txt.gz")
+SEGMENT = "00000000000000000000.log"
+LOG = DATA / "__cluster_metadata-0" / SEGMENT
+RECORDS = PRINTED["data/__cluster_metadata-0/00000000000000000000.log"]
+REMOVED = 4
+"""Partitions of the two topics that were deleted."""
+
+
+def printed(*words: str) -> int:
+    """How many records of Kafka's dump of the log hold all these words."""
+    return sum(line.startswith("|") and all(word in line for word in words) for line in RECORDS)
+
+
+def test_every_change_of_a_real_log_is_explained(kreplica: Any) -> None:
+    """As many as Kafka's own tool prints of it, and every checkpoint of the directory holds what they make."""
+    ended = kreplica("whatif", "validate", DATA, "-o", "json")
+    assert (ended.code, ended.err) == (0, "")
+    summary = ended.document["summary"]
+    created, changed = printed('"PARTITION_RECORD"'), printed('"PARTITION_CHANGE_RECORD"')
+    assert summary["explained"] == created + changed + REMOVED == len(ended.document["changes"])
+    assert (summary["verdict"], summary["refused"], summary["kafka_version"]) == ("valid", 0, "4.3")
+    assert summary["checkpoints"] == len(list(DATA.glob("*/*[1-9]-*.checkpoint")))
+    assert summary["rules"]["directory-assigned"] == printed('"PARTITION_CHANGE_RECORD"', '"directories"') - 4, (
+        "four of them are steps of two reassignments"
+    )
+
+
+def test_the_screen_says_the_verdict_first(kreplica: Any) -> None:
+    ended = kreplica("whatif", "validate", DATA)
+    assert ended.out.startswith("VALID 1481 changes in offsets 0 to 2455 explained by 11 rules; 4 checkpoints hold")
+    assert "421  broker-stops" in ended.out
+    assert "next" not in ended.out
+
+
+def test_the_rules_of_another_release_refuse_it(kreplica: Any) -> None:
+    """Before 4.0 a restarted broker left no ISR when it registered: those records are refused then."""
+    ended = kreplica("whatif", "validate", DATA, "--kafka-version", "3.9-kraft", "-o", "json")
+    assert ended.code == 1
+    refused = [row for row in ended.document["changes"] if row["refused"] is not None]
+    assert refused
+    assert {row["rule"] for row in refused} == {None}
+    screen = kreplica("whatif", "validate", DATA, "--kafka-version", "3.9-kraft").out
+    assert screen.startswith(f"REFUSED {len(refused)} faults, the first at offset {refused[0]['offset']}")
+
+
+def test_a_log_without_one_batch_is_refused_where_it_is_missing(kreplica: Any, tmp_path: Path) -> None:
+    home = tmp_path / "__cluster_metadata-0"
+    home.mkdir()
+    (home / SEGMENT).write_bytes(without_batch(LOG.read_bytes(), 675))
+    ended = kreplica("whatif", "validate", tmp_path, "-o", "json")
+    assert ended.code == 1
+    first = next(row for row in ended.document["changes"] if row["refused"] is not None)
+    assert "offset 675 expected: records between are missing" in first["refused"]
+
+
+def without_batch(content: bytes, base_offset: int) -> bytes:
+    """A segment without the batch that begins with an offset: base offset int64, length int32, the rest."""
+    place, kept = 0, b""
+    while place < len(content):
+        offset, length = struct.unpack_from(">qi", content, place)
+        batch = content[place : place + 12 + length]
+        kept += b"" if offset == base_offset else batch
+        place += len(batch)
+    assert len(kept) < len(content), "a batch begins there"
+    return kept
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["nosuch"], "nosuch"),
+        ([str(GOLDEN / "kcat")], "no __cluster_metadata-0"),
+        ([str(DATA), "--kafka-version", "9.x"], "no version of Kafka that the engine knows"),
+    ],
+)
+def test_what_cannot_be_judged_is_said(kreplica: Any, words: list[str], told: str) -> None:
+    ended = kreplica("whatif", "validate", *words)
+    assert ended.code == 2
+    assert told in ended.err
+
+
+def test_a_damaged_log_is_judged_as_far_as_it_goes(kreplica: Any, tmp_path: Path) -> None:
+    """A batch whose checksum does not fit is left out; what is behind it is judged, and the gap is named."""
+    home = tmp_path / "__cluster_metadata-0"
+    home.mkdir()
+    content = bytearray(LOG.read_bytes())
+    content[60_000] ^= 1
+    (home / SEGMENT).write_bytes(content)
+    ended = kreplica("whatif", "validate", tmp_path, "-o", "json")
+    assert ended.code == 1
+    assert ended.document["warnings"]
+    assert ended.document["summary"]["explained"] > 1000
+
+
+def test_a_log_cut_anywhere_is_valid_up_to_there(kreplica: Any, tmp_path: Path) -> None:
+    """A node that died has a prefix: whole batches are judged, the rest is damage."""
+    home = tmp_path / "__cluster_metadata-0"
+    home.mkdir()
+    content = LOG.read_bytes()
+    for end in (0, 100, 50_001):
+        (home / SEGMENT).write_bytes(content[:end])
+        ended = kreplica("whatif", "validate", tmp_path, "-o", "json")
+        assert ended.code in (0, 5), ended.err
+        assert ended.document["summary"]["refused"] == 0
