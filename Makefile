@@ -17,7 +17,7 @@ BASE_PYTHON ?= $(shell for python in python3.11 python3 python3.12 python3.13 py
   $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check changed tests-of search mutants lint format bench docs golden completions losses conformance conformance-old constraints clean
+.PHONY: help demo test check changed tests-of search traces mutants lint format bench docs golden completions losses conformance conformance-old constraints clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 17
@@ -63,6 +63,9 @@ search: $(READY) ## new random examples, then fuzzed decoders, for an hour or tw
 	  --hypothesis-seed=$$seed -m 'hypothesis and not kafka and not spark'
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --constraints constraints.txt --build-constraints constraints.txt --editable '.[search]'
 	$(BIN)/python tests/support/fuzz_decoders.py --seconds $(SECONDS)
+
+traces: $(READY) ## a real cluster under random faults, its metadata log held against the rules: MINUTES=, SEED=
+	$(BIN)/python tests/support/random_faults.py --minutes $(or $(MINUTES),30) $(if $(SEED),--seed $(SEED))
 
 mutants: $(READY) ## change lines one at a time, record what the tests notice: AREA=, COUNT=, SEED=
 	$(BIN)/python tests/support/mutants.py --area $(or $(AREA),all) --count $(or $(COUNT),15) --seed $(or $(SEED),1)

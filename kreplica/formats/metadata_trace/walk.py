@@ -17,7 +17,7 @@ from kreplica.formats.metadata_trace.facts import ANY_UNWRITTEN, Unwritten, brok
 from kreplica.formats.metadata_trace.operations import Opening, explain_run, overdue
 from kreplica.formats.metadata_trace.releases import Releases
 from kreplica.formats.metadata_trace.rows import TraceChange
-from kreplica.formats.metadata_trace.steps import Leaving, Step, differences, wrong_directories
+from kreplica.formats.metadata_trace.steps import Found, Leaving, Step, differences, wrong_directories
 from kreplica.formats.segments.control_records import LEADER_CHANGE
 from kreplica.model.settings import ELR_FEATURE, MIN_ISR
 
@@ -100,10 +100,7 @@ class Walk:
             return 0
         run, self._possible = explain_run(steps, opening, closing, cut, self._possible)
         for step, found in zip(run.steps, run.found, strict=True):
-            reason = wrong_directories(step) if found.rule is not None else "no rule makes this change"
-            if found.nearest is not None and found.rule is None:
-                reason = f"{found.nearest.rule.value} comes nearest: {differences(found.nearest, step.states[1])}"
-            self._change(step.change, found.rule, reason)
+            self._change(step.change, found.rule, _reason(step, found))
         if opening is not None and not cut:
             self._overdue(opening, steps[run.opened :], version)
         if closing is not None:
@@ -192,6 +189,18 @@ class Walk:
         reason: str | None = None,
     ) -> None:
         self.rows.append(TraceChange(offset, timestamp, topic, partition, None if reason else rule, reason))
+
+
+def _reason(step: Step, found: Found) -> str | None:
+    """Why a change is refused; None if it is not."""
+    after = step.after
+    if after.leader >= 0 and after.leader not in after.replicas:
+        return f"leader {after.leader} is none of the replicas {','.join(map(str, after.replicas))}"
+    if found.rule is not None:
+        return wrong_directories(step)
+    if found.nearest is None:
+        return "no rule makes this change"
+    return f"{found.nearest.rule.value} comes nearest: {differences(found.nearest, step.states[1])}"
 
 
 def refused(rows: Sequence[TraceChange]) -> Iterator[TraceChange]:

@@ -1,0 +1,193 @@
+"""A real KRaft cluster under random faults, and then its metadata log held against the engine's rules: make traces.
+
+    python tests/support/random_faults.py --minutes 30 --seed 1
+
+Brokers are killed, paused beyond their session, shut down and started again; leaders are elected, cleanly and not;
+replicas are moved and moves cancelled; min.insync.replicas and unclean.leader.election.enable change. The faults are
+those of the seed; what comes of them depends on the machine. Exits 0 if every record is explained.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+
+sys.path.insert(0, str(Path(__file__).parent))
+from moves import connection_to, start_move
+
+import kreplica
+from kreplica.errors import KreplicaError
+from kreplica.sandbox import Mode, Sandbox, SandboxSettings, start
+
+FAST = {"replica.lag.time.max.ms": "4000", "broker.session.timeout.ms": "4000", "broker.heartbeat.interval.ms": "500"}
+BROKERS = (1, 2, 3, 4)
+TOPICS = {
+    "orders": [[1, 2, 3], [2, 3, 4], [3, 4, 1], [4, 1, 2]],
+    "pairs": [[1, 2], [3, 4], [2, 3]],
+    "single": [[1], [4]],
+    "loose": [[1, 2], [2, 3]],
+}
+PAUSE = 6.0
+"""Seconds for which a broker is stopped: longer than its session."""
+
+
+class Faults:
+    """Does random things to a cluster; at least one broker runs."""
+
+    def __init__(self, sandbox: Sandbox, seed: int) -> None:
+        self.sandbox, self.random = sandbox, Random(seed)
+        self.done: Counter[str] = Counter()
+        self.down: set[int] = set()
+
+    def one(self) -> None:
+        """Does one of them; one that the cluster refuses is counted as refused."""
+        name, fault = self.random.choice(
+            [
+                ("kill", self._kill),
+                ("shut down", self._shut_down),
+                ("pause", self._pause),
+                ("start", self._start),
+                ("start", self._start),
+                ("elect preferred", lambda: self._elect(unclean=False)),
+                ("elect uncleanly", lambda: self._elect(unclean=True)),
+                ("move", self._move),
+                ("min.insync.replicas", self._min_isr),
+                ("unclean.leader.election.enable", self._unclean),
+            ]
+        )
+        try:
+            self.done[name if fault() else "nothing to do"] += 1
+        except (KreplicaError, AssertionError, OSError) as error:
+            print(f"  {name} refused: {str(error)[:100]}", flush=True)
+            self.done["refused"] += 1
+
+    def end(self) -> None:
+        """Starts what is down."""
+        for broker in sorted(self.down):
+            self.sandbox.start_broker(broker, wait=False)
+
+    def _running(self) -> list[int]:
+        return [broker for broker in BROKERS if broker not in self.down]
+
+    def _taken_down(self, end: Callable[[int], None]) -> bool:
+        running = self._running()
+        if len(running) < 2:
+            return False
+        broker = self.random.choice(running)
+        end(broker)
+        self.down.add(broker)
+        return True
+
+    def _kill(self) -> bool:
+        return self._taken_down(self.sandbox.kill)
+
+    def _shut_down(self) -> bool:
+        return self._taken_down(self.sandbox.shut_down)
+
+    def _pause(self) -> bool:
+        broker = self.random.choice(self._running())
+        self.sandbox.pause(broker)
+        time.sleep(PAUSE)
+        self.sandbox.resume(broker)
+        return True
+
+    def _start(self) -> bool:
+        if not self.down:
+            return False
+        broker = self.random.choice(sorted(self.down))
+        self.sandbox.start_broker(broker, wait=False)
+        self.down.discard(broker)
+        return True
+
+    def _partition(self) -> tuple[str, int]:
+        topic = self.random.choice(sorted(TOPICS))
+        return topic, self.random.randrange(len(TOPICS[topic]))
+
+    def _admin(self) -> object:
+        from confluent_kafka.admin import AdminClient
+
+        return AdminClient({"bootstrap.servers": self.sandbox.live_bootstrap_servers(), "log_level": 0})
+
+    def _elect(self, *, unclean: bool) -> bool:
+        from confluent_kafka import ElectionType, TopicPartition
+
+        kind = ElectionType.UNCLEAN if unclean else ElectionType.PREFERRED
+        places = [TopicPartition(*self._partition()) for _ in range(4)]
+        self._admin().elect_leaders(kind, places, request_timeout=10).result()  # type: ignore[attr-defined]
+        return True
+
+    def _move(self) -> bool:
+        topic, partition = self._partition()
+        target = self.random.sample(BROKERS, len(TOPICS[topic][partition]))
+        start_move(connection_to(self.sandbox, self._running()[0]), topic, partition, target)
+        return True
+
+    def _set(self, name: str, value: str) -> bool:
+        from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
+
+        topic, _ = self._partition()
+        entry = ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET)
+        resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=[entry])
+        for done in self._admin().incremental_alter_configs([resource], request_timeout=10).values():  # type: ignore[attr-defined]
+            done.result()
+        return True
+
+    def _min_isr(self) -> bool:
+        return self._set("min.insync.replicas", self.random.choice("123"))
+
+    def _unclean(self) -> bool:
+        return self._set("unclean.leader.election.enable", self.random.choice(("true", "false")))
+
+
+def main() -> int:
+    """Runs the cluster and judges its log."""
+    asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    asked.add_argument("--minutes", type=float, default=30)
+    asked.add_argument("--seed", type=int, default=int(time.time()))
+    given = asked.parse_args()
+    print(f"seed {given.seed}, {given.minutes} minutes", flush=True)
+    with tempfile.TemporaryDirectory() as home:
+        settings = SandboxSettings(
+            name="traces", mode=Mode.KRAFT, brokers=len(BROKERS), controllers=1, broker_settings=FAST
+        )
+        with start(settings, Path(home)) as sandbox:
+            _run(sandbox, given.minutes, given.seed)
+        (log,) = Path(home).glob(f"traces/*-{len(BROKERS) + 1}/**/__cluster_metadata-0")
+        return judge(log)
+
+
+def _run(sandbox: Sandbox, minutes: float, seed: int) -> None:
+    for topic, assignment in TOPICS.items():
+        sandbox.create_topic(topic, assignment=assignment)
+    faults, end = Faults(sandbox, seed), time.monotonic() + minutes * 60
+    while time.monotonic() < end:
+        faults.one()
+        time.sleep(faults.random.uniform(0.5, 6.0))
+    faults.end()
+    time.sleep(PAUSE)
+    print(f"faults: {dict(faults.done)}", flush=True)
+
+
+def judge(log: Path) -> int:
+    """Holds the log against the rules, and keeps it where one of its records is refused."""
+    found = kreplica.whatif_validate([str(log)])
+    print(f"explained: { {rule.value: number for rule, number in found.counts.items()} }")
+    for row in found.refused[:20]:
+        print(f"REFUSED offset {row.offset} {row.topic}-{row.partition}: {row.refused}")
+    print(f"{sum(found.counts.values())} changes explained, {len(found.refused)} refused, by {found.version}")
+    if found.refused:
+        kept = Path(tempfile.mkdtemp(prefix="kreplica-trace-")) / log.name
+        shutil.copytree(log, kept)
+        print(f"the log is kept: {kept}")
+    return int(found.exit_code)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
