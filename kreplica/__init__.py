@@ -69,8 +69,8 @@ if TYPE_CHECKING:
     from kreplica.formats.logs.segment_files import decode_segment as decode_segment
     from kreplica.formats.metadata_log.history import MetadataQuestion as MetadataQuestion
     from kreplica.formats.metadata_log.history import decode_metadata as decode_metadata
-    from kreplica.formats.metadata_trace.validation import whatif_validate as whatif_validate
     from kreplica.formats.segments.as_of import AsOf as AsOf
+    from kreplica.formats.traces import whatif_validate as whatif_validate
     from kreplica.formats.transactions.reading import TransactionQuestion as TransactionQuestion
     from kreplica.formats.transactions.reading import decode_hanging_transactions as decode_hanging_transactions
     from kreplica.formats.transactions.reading import decode_transaction_events as decode_transaction_events
@@ -226,7 +226,7 @@ _HOMES = {
     "SettingsBounds": "kreplica.engine.explorer.settings.state",
     "whatif_prove": "kreplica.engine.explorer.proof",
     "whatif_show": "kreplica.scenarios.listing",
-    "whatif_validate": "kreplica.formats.metadata_trace.validation",
+    "whatif_validate": "kreplica.formats.traces",
     "write_snapshot": "kreplica.store.writing",
 }
 """Public names and the modules they live in."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import struct
 import sys
 from pathlib import Path
@@ -118,3 +119,29 @@ def test_a_log_cut_anywhere_is_valid_up_to_there(kreplica: Any, tmp_path: Path) 
         ended = kreplica("whatif", "validate", tmp_path, "-o", "json")
         assert ended.code in (0, 5), ended.err
         assert ended.document["summary"]["refused"] == 0
+
+
+@pytest.fixture
+def zookeeper(tmp_path: Path) -> Path:
+    """The transaction logs of a ZooKeeper server, as they lie in its dataLogDir."""
+    home = tmp_path / "version-2"
+    home.mkdir()
+    for file in (GOLDEN / "kafka-3.9.2" / "zookeeper-txlog").glob("*.gz"):
+        (home / file.stem).write_bytes(gzip.decompress(file.read_bytes()))
+    return tmp_path
+
+
+def test_zookeeper_s_transaction_logs_are_judged(kreplica: Any, zookeeper: Path) -> None:
+    for path in (zookeeper, zookeeper / "version-2"):
+        ended = kreplica("whatif", "validate", path, "-o", "json")
+        assert (ended.code, ended.err) == (0, "")
+        assert ended.document["summary"]["explained"] == 729
+        assert ended.document["clusters"][0]["cluster_id"] == "cBMf6SHmQsyCTHxhqk8gNg"
+
+
+def test_logs_of_zookeeper_with_one_file_missing_are_refused(kreplica: Any, zookeeper: Path) -> None:
+    (zookeeper / "version-2" / "log.116").unlink()
+    ended = kreplica("whatif", "validate", zookeeper)
+    assert ended.code == 1
+    assert ended.out.startswith("REFUSED")
+    assert "zxid 0x116 expected: transactions are missing" in ended.out

@@ -21,7 +21,7 @@ def answer_of(validation: Validation) -> Answer[TraceChange]:
         rows_name="changes",
         columns=TraceChange,
         rows=validation.rows,
-        clusters=[{"cluster_id": validation.cluster_id, "metadata_log": str(validation.files.home)}],
+        clusters=[{"cluster_id": validation.cluster_id, "log": str(validation.home)}],
         summary={
             "verdict": words[validation.exit_code],
             "from_offset": validation.begin,

@@ -18,6 +18,7 @@ def register(group: typer.Typer) -> None:
         epilog=examples(
             "kreplica whatif validate /srv/kafka/__cluster_metadata-0",
             "kreplica whatif validate /srv/kafka -o json",
+            "kreplica whatif validate /var/lib/zookeeper/version-2",
         ),
     )(validate)
 
@@ -27,7 +28,8 @@ def validate(
         list[str],
         typer.Argument(
             metavar="PATH...",
-            help="__cluster_metadata-0 of KRaft nodes, directories with it, segments, checkpoints, quoted patterns.",
+            help="__cluster_metadata-0 of KRaft nodes, directories with it, segments, checkpoints, quoted patterns; or"
+            " version-2 of a ZooKeeper server, its files log.ZXID, or the directory above.",
         ),
     ],
     kafka_version: Annotated[
@@ -41,8 +43,8 @@ def validate(
     everything: Annotated[bool, typer.Option("--all", help="List every change on the screen.")] = False,
     output: OutputOption = None,
 ) -> None:
-    """Hold a KRaft cluster's metadata log against Kafka's rules: each change of a partition must be what a rule of
-    its release makes of the state before.
+    """Hold a cluster's own log against Kafka's rules, KRaft's metadata log or ZooKeeper's transaction logs: each
+    change of a partition must be what a rule of its release makes of the state before.
 
     Leader, ISR, ELR, assignment and both epochs have to be those of an election, a broker that leaves or is back, an
     ISR that a leader asked for, or a step of a reassignment, as the brokers and settings were at that offset. A
@@ -50,13 +52,15 @@ def validate(
     hold what the records make. Settings that only server.properties of the controllers have are tried. The last
     records of a node that did not lead the quorum may not have been committed.
 
-    Exits 0 when every change is explained, 1 when a record is refused, 2 when there is no metadata log, 5 when part of
+    In ZooKeeper mode every version of a state znode is judged, by the brokers that were live within the minute before.
+
+    Exits 0 when every change is explained, 1 when a record is refused, 2 when there is no such log, 5 when part of
     it could not be read and nothing else is refused.
     """
     from commands.shared.printing.output import emit
     from commands.whatif.validate.answer import answer_of
     from commands.whatif.validate.screen import show
-    from kreplica.formats.metadata_trace.validation import whatif_validate
+    from kreplica.formats.traces import whatif_validate
 
     validation = whatif_validate(paths, kafka_version)
     emit(answer_of(validation), output, lambda console: show(validation, paths, console, everything=everything))

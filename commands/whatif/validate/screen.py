@@ -34,7 +34,7 @@ def show(validation: Validation, paths: Sequence[str], console: Console, *, ever
     refused = validation.refused
     print_verdict(console, *_verdict(validation))
     cluster = f"{validation.cluster_id}, " if validation.cluster_id else ""
-    print_lines(console, "cluster", [f"{cluster}{validation.files.home}, by the rules of {validation.version}"])
+    print_lines(console, "cluster", [f"{cluster}{validation.home}, by the rules of {validation.version}"])
     print_lines(console, "rules", [f"{validation.counts[one]:>7}  {one.value}" for one in _used(validation)])
     print_lines(console, "refused", [_place(one) for one in refused[:MOST_REFUSED]])
     if len(refused) > MOST_REFUSED:

@@ -23,7 +23,6 @@ from kreplica.formats.metadata_log.log import metadata_entries
 from kreplica.formats.metadata_trace.releases import Releases
 from kreplica.formats.metadata_trace.rows import TraceChange
 from kreplica.formats.metadata_trace.walk import Walk, refused
-from kreplica.formats.segments.log_end import LogEnd
 from kreplica.model.words import counted
 
 
@@ -32,20 +31,20 @@ class Validation:
     """A judged trace.
 
     Args:
-        files: The log that was read.
-        others: Logs of the same cluster that were not, and where they end.
+        home: The log that was read.
+        remarks: Other logs of the same cluster, and where they end.
         cluster_id: Id of the cluster, None where not known.
         version: Release whose rules were taken last.
         rows: Every change and every fault, in order.
         counts: Number of changes by rule.
-        begin, end: The first offset that was judged, and the one after the last.
+        begin, end: The first offset that was judged, and the one after the last; zxids in ZooKeeper mode.
         checkpoints: Number of checkpoints that the records were compared with.
         damage: What could not be read.
         unknown: Number of records of types that are not known.
     """
 
-    files: MetadataFiles
-    others: Sequence[tuple[MetadataFiles, LogEnd]]
+    home: Path
+    remarks: Sequence[str]
     cluster_id: str | None
     version: str
     rows: Sequence[TraceChange]
@@ -74,13 +73,10 @@ class Validation:
         told = [str(one) for one in self.damage]
         if self.unknown:
             told.append(f"{counted(self.unknown, 'record')} of types that kreplica does not know, not judged")
-        told += [
-            f"{files.home} is another copy of the log, up to offset {end.end_offset}" for files, end in self.others
-        ]
-        return told
+        return [*told, *self.remarks]
 
 
-def whatif_validate(paths: Sequence[str], kafka_version: str | None = None) -> Validation:
+def validate_metadata_log(paths: Sequence[str], kafka_version: str | None = None) -> Validation:
     """Judges the metadata log of a KRaft cluster by the engine's rules.
 
     Args:
@@ -106,8 +102,8 @@ def whatif_validate(paths: Sequence[str], kafka_version: str | None = None) -> V
             walk.faults(_other_than(replay.image, waiting.pop(0)))
     walk.end()
     return Validation(
-        files=files,
-        others=others,
+        home=files.home,
+        remarks=[f"{log.home} is another copy of the log, up to offset {end.end_offset}" for log, end in others],
         cluster_id=cluster_id_of(files.log_directory, damage),
         version=releases.version(replay.image).name,
         rows=walk.rows,

@@ -1,7 +1,8 @@
 """A real metadata log with one record altered or dropped is refused, but for the kinds that cannot be told.
 
-These are: an ISR that grew (the leader could have asked for less, or not yet), where nothing later depends on it; and
-the record that a broker which has stopped is fenced, for it led nothing any more and registers anew as fenced.
+These are: an ISR that grew (the leader could have asked for less, or not yet) and a directory that a broker named,
+where nothing later depends on it; and the record that a broker which has stopped is fenced, for it led nothing any
+more and registers anew as fenced.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from kafka_dumps import GOLDEN
 from kreplica.engine.traces.trace_rule import TraceRule
 
 LOG = GOLDEN / "kafka-4.3.1" / "killed-all" / "broker-1"
-UNTOLD = {TraceRule.isr_expanded}
+UNTOLD = {TraceRule.isr_expanded, TraceRule.directory_assigned}
 """Rules whose records may be missing, or have another ISR, without a later one that contradicts."""
 A_KIND = 8
 

@@ -1,0 +1,24 @@
+"""Validation of a cluster's own trace: the metadata log of KRaft, or the transaction logs of ZooKeeper."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kreplica.formats.metadata_trace.validation import Validation, validate_metadata_log
+from kreplica.formats.zookeeper_log.validation import transaction_logs, validate_transaction_logs
+
+
+def whatif_validate(paths: Sequence[str], kafka_version: str | None = None) -> Validation:
+    """Judges the decisions of a cluster's controllers by the engine's rules.
+
+    Args:
+        paths: Metadata logs of KRaft nodes, directories with some, segments or checkpoints; or ``version-2`` of a
+            ZooKeeper server, a directory above it, or its files ``log.ZXID``.
+        kafka_version: Release of the KRaft controllers; None for what the log says of it.
+
+    Raises:
+        UsageError: The release is not known, or the logs are of several clusters.
+        InputError: There is no log, it cannot be read, or it is older than the engine's rules.
+    """
+    found = transaction_logs(paths)
+    return validate_transaction_logs(found) if found else validate_metadata_log(paths, kafka_version)
