@@ -10,7 +10,7 @@ from typing import Any
 
 from kreplica.formats.metadata_log.files import Replay, earliest, find_metadata, history
 from kreplica.formats.metadata_log.image import MetadataImage
-from kreplica.formats.metadata_log.log import MetadataEntry
+from kreplica.formats.metadata_log.log import Decoded, MetadataEntry
 from kreplica.formats.metadata_log.records import MetadataRecord
 from kreplica.formats.metadata_trace.releases import Releases
 from kreplica.formats.metadata_trace.rows import TraceChange
@@ -43,7 +43,7 @@ class AlteredTrace:
         walk.end()
         self.whole = walk
 
-    def first_fault(self, number: int, record: MetadataRecord | None) -> TraceChange | None:
+    def first_fault(self, number: int, record: Decoded | None) -> TraceChange | None:
         """The first fault once a record is another, or is gone and the later ones have moved up (None)."""
         walk = copy.deepcopy(self._kept[number // EVERY])
         for place, entry in enumerate(self.entries[number - number % EVERY :], number - number % EVERY):
