@@ -49,12 +49,12 @@ class FleetFinding:
         longest_interval_ms: Longest time between two snapshots that lie in it.
         in_newest: Whether the newest snapshot that can tell shows it.
         message: The finding in words.
-        exact: Whether a metadata log tells all of its time: its borders are those of records.
         topic: Topic, partition, broker and group that it is about, each None where it is not about one.
         partition: See ``topic``.
         broker: See ``topic``.
         group: See ``topic``.
         evidence: The facts behind it, as JSON has them.
+        exact: Whether a metadata log tells all of its time: its borders are those of records.
     """
 
     cluster: str
@@ -69,12 +69,12 @@ class FleetFinding:
     longest_interval_ms: int
     in_newest: bool
     message: str
-    exact: bool = False
     topic: str | None = None
     partition: int | None = None
     broker: int | None = None
     group: str | None = None
     evidence: Mapping[str, object] = field(default_factory=dict)
+    exact: bool = False
 
     @property
     def key(self) -> tuple[str | None, int | None, int | None, str | None]:

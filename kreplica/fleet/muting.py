@@ -25,11 +25,11 @@ class MuteRow(Struct, frozen=True):
     rule: Annotated[str, Meaning("name of the rule")]
     cluster: Annotated[str | None, Meaning("pattern for ids or names of clusters, null for all")]
     topic: Annotated[str | None, Meaning("pattern for topics, null for every finding of the rule")]
+    until: Annotated[str, Meaning("when the mute ends")]
+    muted_at: Annotated[str, Meaning("when it was made: what came later may be worse", drop=1)]
     at_most: Annotated[
         Int32 | None, Meaning("findings at one moment that it bears, null for what there was before it", drop=2)
     ]
-    until: Annotated[str, Meaning("when the mute ends")]
-    muted_at: Annotated[str, Meaning("when it was made: what came later may be worse", drop=1)]
     in_force: Annotated[bool, Meaning("whether the end is still to come")]
 
 
@@ -55,9 +55,9 @@ class Mutes:
                 one.rule,
                 one.cluster,
                 one.topic,
-                one.at_most,
                 one.until.isoformat(),
                 one.muted_at.isoformat(),
+                one.at_most,
                 self.now < one.until,
             )
             for one in self.mutes
