@@ -9,6 +9,7 @@ from typing import Any
 
 from conformance import script
 from conformance.reading import FENCED, NO_REPLICA, NOT_READABLE, OFFLINE, TIMED_OUT, Disk, Position, Reading, Told
+from conformance.timers import Timer, bounds
 from kreplica.engine import fault_plan
 from kreplica.engine.settings import SETTINGS, Scope, Value, parse
 from kreplica.engine.setup import (
@@ -72,7 +73,7 @@ class EngineSide:
         self._partition = f"{topic}-0"
         self._version = version_named(kafka_version)
         self._trace = Trace()
-        lengths = [int(step.seconds * SECOND) for step in row.steps]
+        lengths = [_length(step, server_settings) for step in row.steps]
         self._times = list(accumulate(lengths, initial=WARM_UP))
         setup = self._setup(topic, server_settings, internal)
         self.world: Simulation = build(setup, self._version, 1, self._trace)
@@ -205,6 +206,13 @@ class EngineSide:
         log = replica.log
         records = ((offset, one.epoch, text_of(one)) for offset, one in enumerate(log.records, start=log.start))
         return Disk(tuple(records), tuple(zip(log.epochs, log.starts, strict=True)))
+
+
+def _length(step: script.Step, server_settings: Mapping[str, str]) -> int:
+    """Virtual time of a step, in microseconds."""
+    if step.timer is Timer.LAG:
+        return int((bounds(step.timer, server_settings)[1] + 1) * SECOND)
+    return int(step.seconds * SECOND)
 
 
 def _known(server_settings: Mapping[str, str]) -> dict[str, Value]:

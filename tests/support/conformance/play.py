@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from real_coordinator import TRANSACTION, coordinator_of
@@ -12,6 +12,7 @@ from conformance.reading import Difference
 from conformance.real_side import RealSide, Seen
 from conformance.script import Explained, Row, Step
 from conformance.sweep import Cast, connection_to
+from conformance.timers import Timer, bounds
 from kreplica.engine.rules.groups.coordinator_partition import TRANSACTIONS_TOPIC
 from kreplica.engine.setup import PartitionStart, TopicSetup
 from kreplica.model.settings import MIN_ISR
@@ -20,6 +21,8 @@ from kreplica.sandbox.properties import server_properties
 
 SLACK = 10.0
 """Seconds that a busy machine may take longer than Kafka's documentation says."""
+BEFORE = 2.0
+"""Seconds that may pass between what starts a timer and the end of the action that it is counted from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +89,8 @@ def play(sandbox: Sandbox, row: Row, topic: str) -> Result:
     nodes, broker = sandbox.state.nodes, cast.real[1]
     server_settings = server_properties(sandbox.settings, nodes, broker, sandbox.folder / nodes[broker].folder_name)
     internal = [internal_topic(sandbox, cast)] if row.transacts else []
-    predicted = EngineSide(row, topic, sandbox.kafka_version, server_settings, internal).readings()
+    version = f"{sandbox.kafka_version}-kraft" if sandbox.mode is Mode.KRAFT else sandbox.kafka_version
+    predicted = EngineSide(row, topic, version, server_settings, internal).readings()
     brokers = RealSide(sandbox, row, topic, cast)
     seen = [brokers.read(next(predicted))]
     for number, step in enumerate(row.steps, start=1):
@@ -94,7 +98,7 @@ def play(sandbox: Sandbox, row: Row, topic: str) -> Result:
             break  # everything later would differ, too
         brokers.do(step.do)
         seen.append(brokers.read(next(predicted), step.holds))
-    return judge(row, seen)
+    return judge(row, seen, server_settings)
 
 
 def internal_topic(sandbox: Sandbox, cast: Cast) -> TopicSetup:
@@ -122,20 +126,32 @@ def _unexplained(row: Row, number: int, seen: Seen) -> list[tuple[int, Differenc
     return [(number, one) for one in seen.differences if not _explains(row, number, one)]
 
 
-def judge(row: Row, seen: Sequence[Seen]) -> Result:
-    """Says how what was seen compares, beginning with the reading before the first step."""
+def judge(row: Row, seen: Sequence[Seen], server_settings: Mapping[str, str] | None = None) -> Result:
+    """Says how what was seen compares, beginning with the reading before the first step.
+
+    Args:
+        row: The row.
+        seen: After each step.
+        server_settings: The brokers' settings, for the bounds of timers; without them these are not judged.
+    """
     unexplained = [one for number, each in enumerate(seen) for one in _unexplained(row, number, each)]
     found = ((number, one) for number, each in enumerate(seen) for one in each.differences)
     explained = {why for number, one in found for why in _explains(row, number, one)}
-    late = [text for step, one in zip(row.steps, seen[1:], strict=False) if (text := _late(step, one))]
+    played = zip(row.steps, seen[1:], strict=False) if server_settings is not None else ()
+    told = [late(step, one.seconds, server_settings or {}) for step, one in played]
     seconds = tuple(round(one.seconds, 1) for one in seen)
-    return Result(row, tuple(unexplained), tuple(sorted(explained, key=str)), tuple(late), seconds)
+    return Result(row, tuple(unexplained), tuple(sorted(explained, key=str)), tuple(filter(None, told)), seconds)
 
 
-def _late(step: Step, seen: Seen) -> str:
-    if step.within is None:
+def late(step: Step, seconds: float, server_settings: Mapping[str, str]) -> str:
+    """Tells that a step's effect came outside its timer's bounds; empty where it did not.
+
+    Args:
+        step: The step.
+        seconds: Seconds until the effect was seen.
+        server_settings: The brokers' settings.
+    """
+    least, most = bounds(step.timer, server_settings)
+    if step.timer is Timer.NONE or least - BEFORE <= seconds <= most + SLACK:
         return ""
-    least, most = step.within
-    if least <= seen.seconds <= most + SLACK:
-        return ""
-    return f"{step.do}: seen after {seen.seconds:.1f} s, documented are {least:g} to {most:g} s"
+    return f"{step.do}: seen after {seconds:.1f} s, documented are {least:g} to {most:g} s"

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from conformance.timers import Timer
+
 ALL = -1
 """acks=all."""
 
@@ -162,14 +164,14 @@ class Step:
     Args:
         do: The action.
         seconds: Virtual time after which the engine is read: every timer that the action concerns is over by then.
-        within: Documented least and greatest time, in seconds, until the brokers show the effect; None where no timer
-            decides.
+        timer: The timer that decides when brokers show the effect. Of one that is shorter than the session the time is
+            the timer's own, so that the next step comes before the session is over.
         holds: Seconds that real brokers are left alone before they are read: for what must not happen.
     """
 
     do: Action
     seconds: float = 30
-    within: tuple[float, float] | None = None
+    timer: Timer = Timer.NONE
     holds: float = 0
 
 

@@ -6,9 +6,11 @@ from dataclasses import replace
 
 import pytest
 from conformance.engine_side import EngineSide
+from conformance.play import late
 from conformance.reading import NOT_READABLE, Position, Reading, Told, differences
 from conformance.rows import BY_NAME, ROWS
-from conformance.script import Row
+from conformance.script import Kill, Row, Step
+from conformance.timers import Timer, bounds
 
 from kreplica.engine.setup import TopicSetup
 from kreplica.sandbox.releases import NEWEST, Mode
@@ -60,3 +62,32 @@ def test_a_difference_of_each_kind_is_named() -> None:
         "client",
     ]
     assert not differences(one, one)
+
+
+@pytest.mark.parametrize(
+    ("timer", "settings", "expected"),
+    [
+        (Timer.NONE, SETTINGS, (0, 0)),
+        (Timer.LAG, SETTINGS, (4, 6)),  # Kafka's own words: within 1 to 1.5 times replica.lag.time.max.ms
+        (Timer.SESSION, SETTINGS, (8, 12)),
+        (Timer.SESSION, {**SETTINGS, "zookeeper.connect": "127.0.0.1:2181"}, (pytest.approx(20 / 3), 11)),
+    ],
+)
+def test_bounds_of_timers(timer: Timer, settings: dict[str, str], expected: tuple[float, float]) -> None:
+    assert bounds(timer, settings) == expected
+
+
+def test_a_timer_that_is_over_too_soon_or_too_late_is_told() -> None:
+    step = Step(Kill(3), timer=Timer.SESSION)
+    assert not late(step, 9.5, SETTINGS)
+    assert "documented are 8 to 12 s" in late(step, 3.0, SETTINGS)
+    assert "documented are 8 to 12 s" in late(step, 30.0, SETTINGS)
+    assert not late(Step(Kill(3)), 30.0, SETTINGS)
+
+
+def test_a_follower_that_lags_is_out_before_its_session_is_over() -> None:
+    """Partition.maybeShrinkIsr: the leader takes it out, and the epoch stays; a controller that does raises it."""
+    for mode in ("kraft", "zookeeper"):
+        told = played(BY_NAME["follower-paused-past-lag"], mode)[2].told[1]
+        assert isinstance(told, Told)
+        assert (told.isr, told.epoch) == ((1, 2), 0)

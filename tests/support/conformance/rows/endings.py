@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from conformance.script import Consume, ElectPreferred, Kill, Produce, Row, ShutDown, Start, Step, Together
+from conformance.timers import Timer
 
 ROWS = (
     Row(
@@ -10,7 +11,7 @@ ROWS = (
         "A killed follower leaves the ISR, misses a record, comes back and joins again",
         (
             Step(Produce(("a", "b"))),
-            Step(Kill(3)),
+            Step(Kill(3), timer=Timer.SESSION),
             Step(Produce(("c",))),
             Step(Start(3)),
             Step(Consume()),
@@ -21,7 +22,7 @@ ROWS = (
         "The next replica leads in the next epoch; the old leader follows until it is elected again",
         (
             Step(Produce(("a", "b"))),
-            Step(Kill(2)),
+            Step(Kill(2), timer=Timer.SESSION),
             Step(Produce(("c",))),
             Step(Start(2)),
             Step(ElectPreferred()),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from conformance.script import ALL, Consume, Kill, Pause, Produce, Resume, Row, Start, Step, Together
+from conformance.timers import Timer
 
 ROWS = (
     Row(
@@ -15,11 +16,21 @@ ROWS = (
         ),
     ),
     Row(
+        "follower-paused-past-lag",
+        "A follower that stands still with a record missing is out of the ISR by its lag, before its session is over",
+        (
+            Step(Produce(("a",))),
+            Step(Together((Pause(3), Produce(("b", "c"), 1))), timer=Timer.LAG),
+            Step(Resume(3)),
+            Step(Consume()),
+        ),
+    ),
+    Row(
         "follower-paused-past-session",
         "A follower that stands still past its session is out of the ISR; it goes on, registers and joins again",
         (
             Step(Produce(("a",))),
-            Step(Pause(3)),
+            Step(Pause(3), timer=Timer.SESSION),
             Step(Produce(("b", "c"))),
             Step(Resume(3)),
             Step(Consume()),
@@ -30,7 +41,7 @@ ROWS = (
         "A leader that stands still is replaced, takes no write of the next epoch, and follows when it goes on",
         (
             Step(Produce(("a",))),
-            Step(Pause(2)),
+            Step(Pause(2), timer=Timer.SESSION),
             Step(Produce(("b",))),
             Step(Resume(2)),
             Step(Produce(("c",))),
