@@ -83,4 +83,4 @@ class Releases:
 
 
 KRAFT_SUFFIX = "-kraft"
-"""How versions of the years with both modes name KRaft."""
+"""Ending of the names of KRaft versions in the years with both modes."""

@@ -62,7 +62,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What became of the search for an explanation.
+    """Result of the search for an explanation.
 
     Args:
         rule: The decision that made the change; None if there is none.
@@ -154,7 +154,7 @@ def _distance(one: Explanation, seen: EngineState) -> int:
 
 
 def differences(one: Explanation, seen: EngineState) -> str:
-    """Where a decision and what was seen differ, as words."""
+    """Differences between a decision and what was seen, as words."""
     other = comparable(seen)
     told = [
         f"{name} {_words(value)}, found {_words(other[name])}"

@@ -126,7 +126,7 @@ def _checkpoints(files: MetadataFiles, base: tuple[int, Path] | None) -> list[Ch
 
 
 def _other_than(image: MetadataImage, checkpoint: Checkpoint) -> Iterator[TraceChange]:
-    """What a checkpoint holds otherwise than the records up to it make."""
+    """Differences between a checkpoint and what the records up to it make."""
     offset, files = checkpoint
     held = state_at(files, None).image
     name = files.checkpoints[0][1].name
@@ -143,7 +143,7 @@ def _other_than(image: MetadataImage, checkpoint: Checkpoint) -> Iterator[TraceC
 
 
 def _differing(change: PartitionChange) -> str:
-    """What a checkpoint holds otherwise of a partition, as words; none where lists differ in their kind alone."""
+    """Differences of a partition in a checkpoint, as words; none where lists differ in their kind alone."""
     made, held = change.before, change.after
     if made is None or held is None:
         return "the partition is not in it" if held is None else "the partition is in it"

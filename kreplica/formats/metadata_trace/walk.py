@@ -192,7 +192,7 @@ class Walk:
 
 
 def _reason(step: Step, found: Found) -> str | None:
-    """Why a change is refused; None if it is not."""
+    """Reason for which a change is refused; None if it is not."""
     after = step.after
     if after.leader >= 0 and after.leader not in after.replicas:
         return f"leader {after.leader} is none of the replicas {','.join(map(str, after.replicas))}"
