@@ -94,6 +94,18 @@ def test_figure_8_of_the_raft_paper_loses_what_was_committed() -> None:
         assert [one.name for one in model.invariants if not one.holds(state)] == broken
 
 
+def test_a_leader_that_was_replaced_and_has_not_heard_of_it_breaks_nothing() -> None:
+    """The one of epoch 2 commits a record and crashes; the one of epoch 1 has never heard of it."""
+    steps = [
+        *(("stand", (0,)), ("vote", (1, 0)), ("stand", (1,)), ("vote", (2, 1)), ("win", (0,)), ("win", (1,))),
+        *(("hear", (2, 1)), ("fetch", (2,)), ("fetch", (2,)), ("crash", (1,))),
+    ]
+    model = model_of("quorum", QuorumBounds(3, 2, 2, 0, 1, 0))
+    state = at(model, steps)
+    assert (state.role[0], state.epoch[0], state.committed[0]) == (2, 1, 2)
+    assert [one.name for one in model.invariants if not one.holds(state)] == []
+
+
 def settles(name: str) -> bool:
     """Whether one voter leads in the end, from every state with a leader that no other has heard of yet."""
     model = model_of(name, QuorumBounds(3, 2, 2, 0, 0, 1))
