@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -153,8 +154,8 @@ def test_a_log_is_of_the_cluster_that_its_newest_snapshot_names(storage: LocalSt
 
 def test_gaps_that_are_damaged_are_named(storage: LocalStorage) -> None:
     chosen = choose(storage, Wanted(clusters=("Aa1",)), logs=True)
-    seen = chosen.months[0].seen[0]
-    assert isinstance(seen.row, dict)
-    seen.row["gaps"] = "{"
+    seen = chosen.months[0].seen
+    assert isinstance(seen, list)
+    seen[0] = replace(seen[0], row={**seen[0].row, "gaps": "{"})
     with pytest.raises(InputError, match="what its observations say is damaged"):
         Sources(chosen)
