@@ -19,8 +19,8 @@ class Timer(StrEnum):
     LAG = "lag"
     """replica.lag.time.max.ms; a leader looks at it twice in that time (ReplicaManager, isr-expiration)."""
     SESSION = "session"
-    """A broker's session: counted from its last heartbeat (KRaft), or its last ping, one in each
-    third of it (ZooKeeper)."""
+    """A broker's session: counted from its last heartbeat (KRaft), or its last ping, one in each third of it
+    (ZooKeeper)."""
 
 
 def bounds(timer: Timer, server_settings: Mapping[str, str]) -> tuple[float, float]:
