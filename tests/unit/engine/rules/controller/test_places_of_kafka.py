@@ -17,6 +17,7 @@ from kreplica.engine.rules.controller.topic_assignment import (
 )
 from kreplica.engine.simulator.broker.partition_state import PartitionState
 from kreplica.engine.simulator.kraft.controller import KraftController
+from kreplica.engine.simulator.kraft.decisions import Circumstances
 from kreplica.engine.trace import Kind
 
 GOLDEN = Path(__file__).parents[4] / "golden" / "kafka-classes"
@@ -105,9 +106,9 @@ class Played(KraftController):
         self.cluster: Any = SimpleNamespace(version=version, by_majority=False)
         self.partitions = {"t-0": partition_state(state)}
 
-    def electoral_facts(self, state: PartitionState) -> tuple[int, int, bool, bool]:
-        live, *facts = self.facts
-        return (state.places(live), *facts)  # type: ignore[return-value]
+    def circumstances(self, state: PartitionState) -> Circumstances:  # noqa: ARG002
+        version = self.cluster.version
+        return Circumstances(*self.facts, version.moves_wait_for, version.epoch_rises_on_shrink)
 
     def unclean_enabled(self, topic: str) -> bool:  # noqa: ARG002
         return self.facts[3]
