@@ -161,7 +161,7 @@ def test_an_interrupt_waits_for_no_call() -> None:
 
 
 def test_threads_and_executors_are_made_in_one_place() -> None:
-    """The reader of the sandbox's load is no pool: one thread that follows the topic as long as the load runs."""
+    """No pools: the reader of the sandbox's load follows the topic, the links of a sandbox hand on bytes, a thread each."""
     root = Path(__file__).parents[3]
     made = re.compile(r"\b(?:ThreadPoolExecutor|ProcessPoolExecutor|Thread)\(")
     found = {
@@ -170,4 +170,4 @@ def test_threads_and_executors_are_made_in_one_place() -> None:
         for path in (root / folder).rglob("*.py")
         if made.search(path.read_text(encoding="utf-8"))
     }
-    assert found == {"kreplica/system/pool.py", "kreplica/system/processes.py"}
+    assert found == {"kreplica/sandbox/links.py", "kreplica/system/pool.py", "kreplica/system/processes.py"}
