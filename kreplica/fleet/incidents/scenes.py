@@ -48,7 +48,7 @@ class Stage:
         self._down: dict[tuple[int, bytes], frozenset[int]] = {}
 
     @cached_property
-    def _named(self) -> tuple[Integers, npt.NDArray[np.bool_]]:
+    def _brokers_of_partitions(self) -> tuple[Integers, npt.NDArray[np.bool_]]:
         """Ids of brokers that partitions name, and for each scene which of them it shows."""
         shown = [elements_shown(self.partitions.lists(name), self.partitions.places, len(self.numbers)) for name in _IN]
         leaders = self.partitions.columns["leader"]
@@ -63,14 +63,14 @@ class Stage:
 
     def broker_ids(self, place: int) -> Integers:
         """Brokers that are registered or named by partitions at a scene, in order."""
-        ids, shown = self._named
+        ids, shown = self._brokers_of_partitions
         registered = self.brokers.tables[place].integers("broker").values
         return np.unique(np.concatenate([ids[shown[:, place]], registered]))
 
     def down(self, place: int) -> frozenset[int]:
         """Brokers that are fenced or gone at a scene."""
         brokers = self.brokers.tables[place]
-        key = id(brokers), self._named[1][:, place].tobytes()
+        key = id(brokers), self._brokers_of_partitions[1][:, place].tobytes()
         if key not in self._down:
             ids = self.broker_ids(place)
             self._down[key] = frozenset(ids[fenced_brokers(brokers, ids) | gone_brokers(brokers, ids)].tolist())

@@ -27,7 +27,7 @@ TABLES: dict[str, Callable[[str, ClientBounds], Model]] = {
     "end-txn-1": partial(transactions_model, version=1),
     "end-txn-2": partial(transactions_model, version=2),
 }
-"""What builds each model."""
+"""The function that builds each model, by its name."""
 
 
 def model_of(name: str, bounds: ClientBounds) -> Model:

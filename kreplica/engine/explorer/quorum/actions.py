@@ -291,7 +291,7 @@ def _is_cut_off(bounds: QuorumBounds) -> Action:
 
 
 def goes_on(bounds: QuorumBounds, rules: QuorumRules) -> tuple[Action, ...]:
-    """What goes on without further faults: whoever can reach others stands if it cannot fetch from a leader."""
+    """Actions that go on without further faults: whoever can reach others stands if it cannot fetch from a leader."""
     kept = [each for each in actions(bounds, rules) if each.name not in FAULTS]
     stands = _stands(bounds)
     stand = stands.take

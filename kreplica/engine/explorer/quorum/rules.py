@@ -42,7 +42,7 @@ ENGINE = QuorumRules(
 
 
 def high_watermark_of_any_epoch(end_offsets: Sequence[int], _epoch_start: int, high_watermark: int) -> int:
-    """What a majority has, be it of an earlier leader: figure 8 of the Raft paper."""
+    """The records of a majority, be they of an earlier leader: figure 8 of the Raft paper."""
     return quorum_high_watermark(end_offsets, -1, high_watermark)
 
 
