@@ -161,7 +161,7 @@ def test_an_interrupt_waits_for_no_call() -> None:
 
 
 def test_threads_and_executors_are_made_in_one_place() -> None:
-    """No pools: the reader of the sandbox's load follows the topic, the links of a sandbox hand on bytes, a thread each."""
+    """No pools: the reader of a sandbox's load follows the topic, its links hand on bytes, each by one thread."""
     root = Path(__file__).parents[3]
     made = re.compile(r"\b(?:ThreadPoolExecutor|ProcessPoolExecutor|Thread)\(")
     found = {
