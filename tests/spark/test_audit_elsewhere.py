@@ -9,17 +9,33 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 from urllib.request import urlopen
 
 import pytest
 from history_folders import contents
+from logged_fleet import (
+    HISTORY,
+    INGESTING_MANY,
+    TOLD,
+    LoggedFleet,
+    audited_here,
+    audited_there,
+    ingested,
+    make_logged_fleet,
+)
+from object_store import object_store
 
 from kreplica.health.findings import find
+from kreplica.monitoring.ingestion import ingest_dumps
 from kreplica.store.manifest import read_manifest
 from kreplica.store.reading import read_snapshot_files
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -36,12 +52,14 @@ def free_port() -> int:
 
 
 @contextmanager
-def running(command: Sequence[str], log: Path, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+def running(
+    command: Sequence[str], log: Path, folder: Path, around: Mapping[str, str] = os.environ
+) -> Iterator[subprocess.Popen[bytes]]:
     """A Spark process on loopback, ended with all it started."""
     from kreplica.system.java import java_home_for_spark
 
     home = {"JAVA_HOME": str(java_home_for_spark()), "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_NO_DAEMONIZE": "1"}
-    environment = {**os.environ, **home, "SPARK_LOG_DIR": str(folder), "SPARK_WORKER_DIR": str(folder / "work")}
+    environment = {**around, **home, "SPARK_LOG_DIR": str(folder), "SPARK_WORKER_DIR": str(folder / "work")}
     with log.open("wb") as output:
         process = subprocess.Popen(
             command,
@@ -111,17 +129,34 @@ def expected(root: Path) -> list[Place]:
 
 
 AUDIT = ("audit", "sample", "-o", "jsonl", "--per-snapshot")
+AUDIT_HISTORY = ("audit", HISTORY, "-o", "jsonl")
 
 
-INGESTING_MANY = """
-import sys
-import analyzers.backfill
-from commands.main import run
+@pytest.fixture(scope="module")
+def fleet(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedFleet]:
+    with object_store() as store:
+        yield make_logged_fleet(root, tmp_path_factory.mktemp("logged") / "history", store)
 
-analyzers.backfill.FEW = 12
-if __name__ == "__main__":
-    sys.exit(run(sys.argv[1:]))
-"""
+
+@pytest.fixture(scope="module")
+def logged(spark: SparkSession, fleet: LoggedFleet) -> list[Place]:
+    """What an audit of the history finds in this process: much of it is exact."""
+    found = audited_here(spark, fleet.history)
+    exact = [row[TOLD.index("exact")] for row in found]
+    assert (set(exact), len(found) > 500) == ({True, False}, True)
+    return found
+
+
+def folded_here(fleet: LoggedFleet, folder: Path) -> dict[str, bytes]:
+    """The files of a history of the twelve snapshots that this process folded."""
+    ingest_dumps([fleet.dumps], folder)
+    found = contents(folder)
+    assert len(found) > 10
+    return found
+
+
+def assert_folded_by(answer: dict[str, Any], by: str, *warnings: str) -> None:
+    assert (answer["summary"]["folded_by"], answer["warnings"]) == (by, list(warnings))
 
 
 def assert_folded_alike(master: str, folder: Path) -> None:
@@ -175,17 +210,19 @@ sys.exit(code)
 """
 
 
-def audit_that_loses(worker: subprocess.Popen[bytes], *place: str) -> tuple[subprocess.CompletedProcess[str], float]:
+def audit_that_loses(
+    worker: subprocess.Popen[bytes], words: Sequence[str], fleet: LoggedFleet
+) -> tuple[subprocess.CompletedProcess[str], float]:
     """The audit, in the midst of whose first job the worker is killed with its executor; and the seconds from then.
 
     A Connect server, whose jobs nobody sees, is killed before the first.
     """
-    words = [*AUDIT, *place]
     done = subprocess.run(
         [sys.executable, "-c", LOSING_A_WORKER, str(worker.pid), *words],
         capture_output=True,
         text=True,
         timeout=250,
+        env=fleet.environment,
         check=False,
     )
     *said, seconds = done.stderr.splitlines(keepends=True)
@@ -194,7 +231,7 @@ def audit_that_loses(worker: subprocess.Popen[bytes], *place: str) -> tuple[subp
 
 @pytest.mark.timeout(900)
 def test_of_two_workers_one_may_be_killed_and_the_loss_of_the_last_is_told_within_a_minute(
-    spark_home: Path, tmp_path: Path, expected: list[Place]
+    spark_home: Path, tmp_path: Path, expected: list[Place], fleet: LoggedFleet
 ) -> None:
     port = free_port()
     master = f"spark://127.0.0.1:{port}"
@@ -210,9 +247,9 @@ def test_of_two_workers_one_may_be_killed_and_the_loss_of_the_last_is_told_withi
         await_registered(log, 2)
         assert_folded_alike(master, tmp_path)
         place = ("--master", master, "--spark-conf", "spark.executor.memory=512m")
-        answer, _ = audit_that_loses(first, *place)
+        answer, _ = audit_that_loses(first, [*AUDIT, *place], fleet)
         assert findings(answer) == expected
-        answer, seconds = audit_that_loses(last, *place)
+        answer, seconds = audit_that_loses(last, [*AUDIT, *place], fleet)
     assert answer.returncode == 3, answer.stderr
     said = "error: Spark went away before the work was done; all its executors are gone, the last on 127.0.0.1:"
     assert answer.stderr.startswith(said), answer.stderr
@@ -229,8 +266,14 @@ def await_registered(log: Path, workers: int) -> None:
 
 @pytest.mark.timeout(600)
 def test_a_connect_server_gives_the_same_findings_and_lives_on(
-    spark_home: Path, tmp_path: Path, run_cli: RunCli, expected: list[Place]
+    spark_home: Path,
+    tmp_path: Path,
+    run_cli: RunCli,
+    expected: list[Place],
+    fleet: LoggedFleet,
+    logged: list[Place],
 ) -> None:
+    """Python of its executors is that which its own environment names, and so are credentials of the store."""
     port, interface = free_port(), free_port()
     settings = {
         "spark.connect.grpc.binding.port": str(port),
@@ -244,13 +287,21 @@ def test_a_connect_server_gives_the_same_findings_and_lives_on(
     options = [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
     command = [str(spark_home / "sbin" / "start-connect-server.sh"), "--wait", *options]
     log = tmp_path / "connect.log"
-    with running(command, log, tmp_path) as process:
+    place = ("--remote", f"sc://127.0.0.1:{port}")
+    around = {**fleet.environment, "PYSPARK_PYTHON": sys.executable}
+    with running(command, log, tmp_path, around) as process:
         await_port(port, process, log)
-        answer = run_cli(*AUDIT, "--remote", f"sc://127.0.0.1:{port}", timeout=300)
+        answer = run_cli(*AUDIT, *place, timeout=300)
         assert findings(answer) == expected
+        answer = run_cli(*AUDIT_HISTORY, *place, env=fleet.store.environment, timeout=300)
+        assert audited_there(answer) == logged
+        assert_folded_by(
+            ingested(["sample", "--into", "history", *place], tmp_path, os.environ), f"Spark on {place[1]}"
+        )
+        assert contents(tmp_path / "history") == folded_here(fleet, tmp_path / "here")
         assert process.poll() is None
         assert kept_by(interface) == []
-        answer, seconds = audit_that_loses(process, "--remote", f"sc://127.0.0.1:{port}")
+        answer, seconds = audit_that_loses(process, [*AUDIT, *place], fleet)
     assert answer.returncode == 3, answer.stderr
     assert answer.stderr.startswith("error: Spark went away before the work was done; "), answer.stderr
     assert (answer.stderr.count("\n"), seconds < 60) == (1, True)
@@ -268,10 +319,18 @@ def kept_by(interface: int) -> object:
 SUBMITTED = """
 import os
 import sys
+from pathlib import Path
+import analyzers.backfill
+import kreplica
 from analyzers.session import spark_session
 from commands.start import main
+from kreplica.monitoring.ingestion import ingest_dumps
 
 before = dict(os.environ)
+analyzers.backfill.FEW = 12
+sample = Path(kreplica.__file__).parent / "data" / "fleet"
+found = ingest_dumps([sample], Path("history"), workers=analyzers.backfill.workers_for(None, None, {}))
+print(found.by, found.total("added"), list(found.warnings))
 with spark_session() as session:
     java = session.sparkContext._jvm.java.lang
     print(session.sparkContext.master, java.Runtime.getRuntime().maxMemory() >> 20, java.ProcessHandle.current().pid())
@@ -283,8 +342,10 @@ main()
 
 
 @pytest.mark.timeout(300)
-def test_spark_submit_keeps_its_master_its_memory_and_its_settings(tmp_path: Path, expected: list[Place]) -> None:
-    """The second session of the same program is the audit; Spark's own three lines come before Python begins."""
+def test_spark_submit_keeps_its_master_its_memory_and_its_settings(
+    tmp_path: Path, expected: list[Place], fleet: LoggedFleet
+) -> None:
+    """The program folds a history on it, and its third session is the audit; Spark's three lines come before Python."""
     from kreplica.system.java import java_home_for_spark
 
     program = tmp_path / "program.py"
@@ -303,7 +364,10 @@ def test_spark_submit_keeps_its_master_its_memory_and_its_settings(tmp_path: Pat
         check=False,
     )
     assert done.returncode == 1, done.stderr
-    (master, memory, jvm), ours, kept, *rows = done.stdout.splitlines()[0].split(), *done.stdout.splitlines()[1:]
+    folded, session, ours, kept, *rows = done.stdout.splitlines()
+    assert folded == "Spark on local[3] 12 []"
+    assert contents(tmp_path / "history") == folded_here(fleet, tmp_path / "here")
+    master, memory, jvm = session.split()
     assert (master, 600 < int(memory) <= 700, ours) == ("local[3]", True, "262144 3")
     assert kept == f"{{}} {jvm}"
     answer = subprocess.CompletedProcess(done.args, done.returncode, "\n".join(rows), "")
