@@ -25,6 +25,7 @@ import kreplica as library
 from commands.completions.tree import Command, command_tree
 from commands.config.check import permission_uses
 from commands.main import build_app
+from kreplica.config.mutes import read_mutes
 from kreplica.execution.journal import Event, Operation, Result, entry, open_journal
 from kreplica.execution.plan import plan_leaders
 from kreplica.execution.plan_file import read_plan, write_plan
@@ -119,13 +120,13 @@ def audit_resilience(folder: Path) -> Given:
 
 @gives("audit incidents")
 def audit_incidents(folder: Path) -> Given:
-    found = library.incidents_in(folder / "kept")
+    found = library.incidents_in(folder / "kept", mutes=read_mutes(folder / "mutes.toml"))
     return Given(found.rows, found.exit_code(), {"incidents": 2, "planned": 0, "snapshots": 2})
 
 
 @gives("audit incident")
 def audit_incident(folder: Path) -> Given:
-    found = library.incident_in(folder / "kept", "4d5eae508fbd")
+    found = library.incident_in(folder / "kept", "4d5eae508fbd", mutes=read_mutes(folder / "mutes.toml"))
     return Given(found.rows, found.exit_code, {"findings": len(found.rows)})
 
 
