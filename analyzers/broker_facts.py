@@ -41,3 +41,16 @@ class Facts:
     def columns(self) -> tuple[object, ...]:
         """The values of CLUSTER_COLUMNS."""
         return self.live, self.unsure, self.racks, self.rack_count
+
+    def differing(self, other: Facts) -> list[int] | None:
+        """Brokers of which the other says something else; None if it differs in what concerns all of them."""
+        if (self.live is None) != (other.live is None) or self.rack_count != other.rack_count:
+            return None
+        mine, theirs = self._of_each, other._of_each
+        return sorted(broker for broker in mine.keys() | theirs.keys() if mine.get(broker) != theirs.get(broker))
+
+    @property
+    def _of_each(self) -> dict[int, tuple[bool, bool, int | None]]:
+        """Of each broker of which something is known: alive, maybe alive, number of its rack."""
+        live, unsure, racks = set(self.live or ()), set(self.unsure or ()), dict(self.racks or ())
+        return {one: (one in live, one in unsure, racks.get(one)) for one in live | unsure | racks.keys()}

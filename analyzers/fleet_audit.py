@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from analyzers.criteria import Criteria, criteria_of
+from analyzers.folded import Folded, folded, is_foldable
+from analyzers.jvm import is_submitted
 from analyzers.over_time import found_over_time, refuse_without_time
-from analyzers.session import require_pyspark, settings_for, spark_session
+from analyzers.session import LOCAL_MASTER, require_pyspark, settings_for, spark_session
 from analyzers.sources import Sources
 from analyzers.timeline import Observation
 from kreplica.errors import ExitCode, InputError, UsageError
@@ -242,10 +245,12 @@ def audit_fleet(
     criteria = criteria_of(rules)
     selection = select_fleet(folders, wanted, strict=strict)
     refuse_without_time(criteria.rules, history=isinstance(selection, HistorySelection))
-    tuned = settings_for(partition_rows(selection))
     over_time = () if per_snapshot else judge_over_time(selection, criteria.rules)
-    with spark_session(master, None, {**tuned, **(settings or {})}) as spark:
-        found = run_audit(spark, selection, criteria, per_snapshot=per_snapshot, over_time=over_time)
+    with ExitStack() as afterwards:
+        read = selection if per_snapshot else afterwards.enter_context(folded_here(selection, master))
+        tuned = {**settings_for(partition_rows(read)), **(settings or {})}
+        spark = afterwards.enter_context(spark_session(master, None, tuned))
+        found = run_audit(spark, read, criteria, per_snapshot=per_snapshot, over_time=over_time)
         refuse_many(found.total)
         rows = list(found.audit.findings())
     return FleetAudit(rows, found.counts, found.tallies, selection, found.exit_code(lowest), found.warnings)
@@ -291,11 +296,32 @@ def _select_history(folder: Place, wanted: Wanted) -> HistorySelection:
     )
 
 
-def partition_rows(selection: Selection | HistorySelection) -> int:
+def partition_rows(read: Selection | HistorySelection | Folded) -> int:
     """Rows of partitions that Spark is going to read."""
-    if isinstance(selection, HistorySelection):
-        return selection.partition_rows
-    return sum(item.partition_rows for item in selection.snapshots)
+    if isinstance(read, Selection):
+        return sum(item.partition_rows for item in read.snapshots)
+    return read.partition_rows
+
+
+@contextmanager
+def folded_here(
+    selection: Selection | HistorySelection, master: str | None = None, remote: str | None = None
+) -> Iterator[Selection | HistorySelection | Folded]:
+    """Large dumps folded to rows that last, where Spark runs on this machine alone; otherwise what is given.
+
+    To be called before Spark runs, as ``judge_over_time``.
+
+    Args:
+        selection: The snapshots.
+        master: Where Spark is going to run; None for this process, unless spark-submit started it.
+        remote: A Connect server.
+    """
+    elsewhere = remote is not None or is_submitted() or not (master or LOCAL_MASTER).startswith("local")
+    if elsewhere or isinstance(selection, HistorySelection) or not is_foldable(selection):
+        yield selection
+        return
+    with folded(selection) as found:
+        yield found or selection
 
 
 def judge_over_time(
@@ -333,7 +359,7 @@ def judge_over_time(
 
 def run_audit(
     spark: SparkSession,
-    selection: Selection | HistorySelection,
+    read: Selection | HistorySelection | Folded,
     rules: Collection[str] | Criteria,
     *,
     per_snapshot: bool = False,
@@ -346,7 +372,7 @@ def run_audit(
 
     Args:
         spark: The session, which must run as long as findings are asked for.
-        selection: The snapshots.
+        read: The snapshots, or what ``folded_here`` made of them.
         rules: Names of the rules to judge by, or with these the rules of the user.
         per_snapshot: A row for each finding and snapshot.
         now_ms: The moment that a history is judged at, milliseconds since the epoch; its newest snapshot if None.
@@ -365,7 +391,7 @@ def run_audit(
     say = stage or _silent
     criteria = criteria_of(rules)
     custom = rules_on_spark(spark, criteria.custom)
-    rows = partition_rows(selection)
+    selection, rows = read.selection if isinstance(read, Folded) else read, partition_rows(read)
     say(f"1 of 3: reading and judging {counted(rows, 'row')} of partitions{_estimate(rows)}")
     if isinstance(selection, HistorySelection):
         # A row for each snapshot is what that says, whatever a log tells of its time.
@@ -376,7 +402,10 @@ def run_audit(
                 "leave out --per-snapshot",
             )
         sources = Sources(selection.chosen, logs=False) if per_snapshot else selection.sources
-        fleet = read_history(spark, selection.storage, sources)
+        fleet = read_history(spark, selection.storage, sources, every_broker=bool(custom))
+    elif isinstance(read, Folded):
+        kept = read_history(spark, read.storage, read.sources, every_broker=bool(custom))
+        fleet = replace(kept, timeline=read.timeline)
     else:
         fleet = read_fleet(spark, selection.snapshots)
     if per_snapshot:
@@ -386,9 +415,9 @@ def run_audit(
     audit = Audit(fleet, criteria.rules, custom=custom, per_snapshot=per_snapshot, over_time=over_time)
     counts = audit.counts()
     if not isinstance(selection, HistorySelection):
-        read = sum(item.counts["partitions"] for item in counts)
-        if rows != read:
-            reason = f"{read} partitions were read, and {rows} are what the manifests tell"
+        told, found = partition_rows(selection), sum(item.counts["partitions"] for item in counts)
+        if told != found:
+            reason = f"{found} partitions were read, and {told} are what the manifests tell"
             raise InputError("the dumps", "", reason, "files were changed meanwhile: audit again")
     say("2 of 3: folding what is broken to spans")
     tallies = audit.tallies()

@@ -11,6 +11,9 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from itertools import chain, pairwise
+from operator import or_
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
     from kreplica.system.storage import Storage
 
 _SOURCE, _SEGMENT, _UNTOLD = "_source", "_segment", "_untold"
+_MOVED, _ENDS, _STARTS = "_moved", "_ends", "_starts"
 
 
 def _table_of(schema: object, some: Sequence[HistoryTable] = TABLES) -> HistoryTable:
@@ -120,6 +124,14 @@ def _segments(source: Source, places: Sequence[Place]) -> Iterator[_Segment]:
             begin = at
 
 
+def _moved(before: _Segment, after: _Segment, places: Sequence[Place]) -> list[int] | None:
+    """Brokers of which the later of two segments says something else; None if partitions of all of them differ."""
+    follows = after.first == before.last + 1 and after.shift == before.shift
+    if not follows or after.untold != before.untold or places[after.first].stretch != places[before.last].stretch:
+        return None
+    return after.facts.differing(before.facts)
+
+
 def _untold_columns(source: Source) -> list[frozenset[str]]:
     """Columns of partitions that each observation of a source does not tell; a log tells all."""
     if source.logged:
@@ -136,10 +148,12 @@ class _Reader:
         spark: The session.
         storage: Place of the history.
         sources: What its rows come from.
+        every_broker: Whether a partition may be judged by facts of brokers that it does not name.
     """
 
-    def __init__(self, spark: SparkSession, storage: Storage, sources: Sources) -> None:
+    def __init__(self, spark: SparkSession, storage: Storage, sources: Sources, *, every_broker: bool) -> None:
         self._spark, self._storage, self._sources = spark, storage, sources.every
+        self._every_broker = every_broker
         self.timeline = sources.timeline
         self._segments = [list(_segments(source, self.timeline.places)) for source in self._sources]
 
@@ -210,20 +224,11 @@ class _Reader:
         return single.drop(OBSERVATION, "_missing", "_absent")
 
     def _cut(self, runs: DataFrame) -> DataFrame:
-        """Runs cut at the borders of segments, with the facts of these, and with the numbers of all observations."""
-        numbers: list[tuple[object, ...]] = []
-        rows: list[tuple[object, ...]] = []
-        for at, (source, some) in enumerate(zip(self._sources, self._segments, strict=True)):
-            begin = len(rows)
-            of_each = [begin + place for place, one in enumerate(some) for _ in range(one.last - one.first + 1)]
-            numbers.append((at, source.inside[0], *_places_of(source), of_each))
-            rows += [self._segment_row(begin + place, one) for place, one in enumerate(some)]
-        number, numbered = pa.int32(), pa.list_(pa.int32())
-        places = {_SOURCE: number, "_least": number, **dict.fromkeys(("_next", "_before", "_segments"), numbered)}
-        known = F.broadcast(local_rows(self._spark, places, numbers))
-        columns = dict.fromkeys((_SEGMENT, CLUSTER, "_from", "_to", "_shift"), number)
-        types = {**columns, _UNTOLD: pa.list_(pa.string()), **facts_types()}
-        segments = F.broadcast(local_rows(self._spark, types, rows))
+        """Runs cut at the borders of segments, with the facts of these, and with the numbers of all observations.
+
+        A run is not cut where a broker changes that it does not name: in large clusters some broker always does.
+        """
+        known, segments = F.broadcast(self._known_sources()), F.broadcast(self._known_segments())
         at_first, at_last = F.col(FIRST) - F.col("_least"), F.col(LAST) - F.col("_least")
         placed = runs.join(known, _SOURCE).withColumns(
             {
@@ -232,19 +237,58 @@ class _Reader:
             }
         )
         asked = placed.where(F.col(FIRST) <= F.col(LAST))
-        first, last = (F.get("_segments", F.col(place)) for place in (FIRST, LAST))
-        several = asked.withColumn(_SEGMENT, F.explode(F.sequence(first, last)))
+        started = asked.withColumns({_STARTS: self._starts(), "_end": F.get("_segments", F.col(LAST))})
+        several = started.select("*", F.posexplode(_STARTS).alias("_at", _SEGMENT))
+        following = F.get(_STARTS, F.col("_at") + 1)
+        ends = F.get(_ENDS, F.coalesce(following - 1, F.col("_end")) - F.col("_begin"))
         borders = {
             FIRST: F.greatest(F.col(FIRST) + F.col("_shift"), "_from"),
-            LAST: F.least(F.col(LAST) + F.col("_shift"), "_to"),
+            LAST: F.least(F.col(LAST) + F.col("_shift"), ends),
         }
         cut = several.join(segments, _SEGMENT).withColumns({**borders, **self._told_now()})
         names = [field.name for field in (*_PARTITIONS.key_fields, *_PARTITIONS.value_fields)]
         return cut.select(_SOURCE, CLUSTER, FIRST, LAST, *names, *CLUSTER_COLUMNS)
 
+    def _starts(self) -> Column:
+        """Segments at which a run begins, or in which something changes that it is judged by."""
+        first, last = (F.get("_segments", F.col(place)) for place in (FIRST, LAST))
+
+        def changes(segment: Column) -> Column:
+            moved = F.get(_MOVED, segment - F.col("_begin"))
+            named = (F.arrays_overlap(moved, name) for name in ("replicas", "isr"))
+            leads = F.array_contains(moved, F.col("leader"))
+            return F.coalesce(reduce(or_, named, leads), F.lit(True))
+
+        later = F.when(first < last, F.filter(F.sequence(first + 1, last), changes))
+        return F.when(first < last, F.concat(F.array(first), later)).otherwise(F.array(first))
+
+    def _known_sources(self) -> DataFrame:
+        """Of each source the places of observations and the segments that they are in, and what changes with these."""
+        rows: list[tuple[object, ...]] = []
+        begin = 0
+        for at, (source, some) in enumerate(zip(self._sources, self._segments, strict=True)):
+            of_each = [begin + place for place, one in enumerate(some) for _ in range(one.last - one.first + 1)]
+            moved = [None, *(self._moved(*pair) for pair in pairwise(some))]
+            ends = [one.last for one in some]
+            rows.append((at, source.inside[0], *_places_of(source), of_each, begin, moved, ends))
+            begin += len(some)
+        number, numbers = pa.int32(), pa.list_(pa.int32())
+        types = {_SOURCE: number, "_least": number, **dict.fromkeys(("_next", "_before", "_segments"), numbers)}
+        types |= {"_begin": number, _MOVED: pa.list_(numbers), _ENDS: numbers}
+        return local_rows(self._spark, types, rows)
+
+    def _moved(self, before: _Segment, after: _Segment) -> list[int] | None:
+        return None if self._every_broker else _moved(before, after, self.timeline.places)
+
+    def _known_segments(self) -> DataFrame:
+        """Each segment with the facts of its brokers."""
+        rows = [self._segment_row(number, one) for number, one in enumerate(chain.from_iterable(self._segments))]
+        columns = dict.fromkeys((_SEGMENT, CLUSTER, "_from", "_shift"), pa.int32())
+        return local_rows(self._spark, {**columns, _UNTOLD: pa.list_(pa.string()), **facts_types()}, rows)
+
     def _segment_row(self, number: int, one: _Segment) -> tuple[object, ...]:
         cluster = self.timeline.places[one.first].cluster
-        return number, cluster, one.first, one.last, one.shift, sorted(one.untold), *one.facts.columns
+        return number, cluster, one.first, one.shift, sorted(one.untold), *one.facts.columns
 
     def _told_now(self) -> dict[str, Column]:
         """Columns that some segments tell and others do not."""
@@ -271,18 +315,20 @@ def _unless(names: str, name: str) -> Column:
     return F.when(~F.coalesce(F.array_contains(names, F.lit(name)), F.lit(False)), F.col(name))
 
 
-def read_history(spark: SparkSession, storage: Storage, sources: Sources) -> Fleet:
+def read_history(spark: SparkSession, storage: Storage, sources: Sources, *, every_broker: bool = False) -> Fleet:
     """Reads the rows of partitions and what they need to be judged.
 
     Args:
         spark: The session.
         storage: Place of the history.
         sources: What the rows come from.
+        every_broker: Whether a partition may be judged by facts of brokers that are neither its leader nor among its
+            replicas or its ISR: rules of the user may.
 
     Raises:
         InputError: A file is damaged, or not there.
     """
-    reader = _Reader(spark, storage, sources)
+    reader = _Reader(spark, storage, sources, every_broker=every_broker)
     rows = reader.rows()
 
     def of_clusters(clusters: Collection[int]) -> DataFrame:

@@ -1,10 +1,12 @@
 """The audit of a fleet over time against DuckDB on the same files: every count and every span has to be equal.
 
     python benchmarks/audit_over_time.py --clusters 10 --times 20 --partitions 10000
+    python benchmarks/audit_over_time.py --clusters 40 --times 50 --partitions 20000 --keep FOLDER
 
 Clusters are made from a seed: partitions fall out of sync, flap and come back, leaders move, brokers fail and topics
-are made anew. Spark judges the snapshots, then the history that they are taken into, twice each in one session; DuckDB
-counts and folds the snapshots. Processor time is that of the JVM, of this process, or of a whole command.
+are made anew. DuckDB counts and folds the snapshots. Spark judges them, then the history that they are taken into,
+several times in one session. Then kreplica audit does, over half of the clusters and over all of them, which tells what
+an added row costs. Processor time is that of the JVM, of this process and of those that it starts.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -49,6 +51,7 @@ def main() -> int:
     parser.add_argument("--times", type=int, default=20)
     parser.add_argument("--partitions", type=int, default=10_000, help="of each cluster")
     parser.add_argument("--keep", type=Path, help="make the fleet here, or use the one that is there")
+    parser.add_argument("--warm", type=int, default=2, help="runs in a session after the first one")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         folder = options.keep or Path(scratch)
@@ -58,7 +61,10 @@ def main() -> int:
             ingest(stored_snapshots([dumps])[0], LocalStorage(history), compact=True)
         rows = options.clusters * options.times * options.partitions
         print(f"{rows} rows, {options.clusters} clusters by {options.times} snapshots, load {os.getloadavg()[0]:.1f}")
-        return compare(dumps, history)
+        wrong = compare(dumps, history, options.warm)
+        for place in (dumps, history):
+            commands(place, options)
+        return 1 if wrong else 0
 
 
 @dataclass
@@ -199,27 +205,19 @@ def of_duckdb(dumps: Path) -> tuple[set[Any], set[Any]]:
     return set(counts), set(spans)
 
 
-def of_spark(spark: Any, dumps: Path | None, history: Path) -> tuple[set[Any], set[Any]]:
+def of_spark(spark: Any, place: Path) -> tuple[set[Any], set[Any]]:
     """Counts and spans, without words."""
-    from analyzers.audit import Audit
-    from analyzers.frames import read_fleet
-    from analyzers.histories import read_history
-    from analyzers.sources import Sources
-    from kreplica.history.selection import choose
-    from kreplica.store.selection import Wanted, select_snapshots
+    from analyzers.fleet_audit import folded_here, run_audit, select_fleet
 
-    if dumps is not None:
-        fleet = read_fleet(spark, select_snapshots([dumps], Wanted()).snapshots)
-    else:
-        storage = LocalStorage(history)
-        fleet = read_history(spark, storage, Sources(choose(storage, logs=True)))
-    audit = Audit(fleet, RULES)
-    counts = {
-        (one.cluster, one.taken_at.replace(tzinfo=None), *(one.counts[name] for name in COUNTED))
-        for one in audit.counts()
-    }
-    columns = ("label", "rule", "severity", "topic", "partition", "valid_from", "last_seen", "snapshots")
-    table = audit.keys().select(*columns).toArrow()
+    selection = select_fleet([place])
+    with folded_here(selection) as read:
+        found = run_audit(spark, read, RULES, over_time=())
+        counts = {
+            (one.cluster, one.taken_at.replace(tzinfo=None), *(one.counts[name] for name in COUNTED))
+            for one in found.counts
+        }
+        columns = ("label", "rule", "severity", "topic", "partition", "valid_from", "last_seen", "snapshots")
+        table = found.audit.keys().select(*columns).toArrow()
     spans = {
         (*row[:5], *(moment.replace(tzinfo=None) for moment in row[5:7]), row[7])
         for row in zip(*(column.to_pylist() for column in table.columns), strict=True)
@@ -227,23 +225,34 @@ def of_spark(spark: Any, dumps: Path | None, history: Path) -> tuple[set[Any], s
     return counts, spans
 
 
-def compare(dumps: Path, history: Path) -> int:
-    from analyzers.session import spark_session
+def compare(dumps: Path, history: Path, warm: int) -> int:
+    """Number of answers that are not DuckDB's."""
+    from analyzers.fleet_audit import partition_rows, select_fleet
+    from analyzers.session import settings_for, spark_session
 
-    expected, used = measured(lambda: of_duckdb(dumps), os.getpid())
-    print(f"DuckDB: {len(expected[0])} rows of counts, {len(expected[1])} spans, {used:.1f} CPU s")
-    wrong = 0
-    for name, some in (("snapshots", dumps), ("history", None)):
-        with spark_session("local[2]", settings={"spark.sql.shuffle.partitions": "8"}) as spark, jvm() as pid:
-            for run in ("first", "warm", "warm"):
-                found, used = measured(lambda some=some: of_spark(spark, some, history), pid, os.getpid())  # type: ignore[misc]
+    expected, least = measured(lambda: of_duckdb(dumps), os.getpid())
+    print(f"DuckDB: {len(expected[0])} rows of counts, {len(expected[1])} spans, {least:.1f} CPU s")
+    tuned, wrong = settings_for(partition_rows(select_fleet([history]))), 0
+    for place in (dumps, history):
+        with spark_session("local[2]", settings=tuned) as spark, jvm() as pid:
+            for run in ("first", *("warm",) * warm):
+                found, used = measured(lambda place=place: of_spark(spark, place), pid, os.getpid())  # type: ignore[misc]
                 spark.catalog.clearCache()
                 wrong += found != expected
                 told = "equal" if found == expected else "NOT EQUAL"
-                print(f"Spark on {name}, {run}: {used:.1f} CPU s, {told}")
-        place = dumps if some is not None else history
-        print(f"kreplica audit of {name}, the whole command: {cpu_of_command(place):.1f} CPU s")
-    return 1 if wrong else 0
+                print(f"Spark on {place.name}, {run}: {used:.1f} CPU s, {used / least:.1f} times DuckDB, {told}")
+    return wrong
+
+
+def commands(place: Path, options: argparse.Namespace) -> None:
+    """Prints what the whole command takes over half of the clusters, and over all of them."""
+    half = options.clusters // 2
+    some = [word for number in range(half) for word in ("--cluster", f"cluster-{number:04}")]
+    rows = [count * options.times * options.partitions for count in (half, options.clusters)]
+    used = [cpu_of_command(place, some), cpu_of_command(place)]
+    for count, seconds in zip(rows, used, strict=True):
+        print(f"kreplica audit of {place.name}, {count} rows, the whole command: {seconds:.1f} CPU s")
+    print(f"of which {(used[1] - used[0]) / (rows[1] - rows[0]) * 1e6:.2f} CPU us for each added row")
 
 
 @contextmanager
@@ -257,9 +266,15 @@ def jvm() -> Iterator[int]:
 
 def measured(work: Callable[[], Any], *processes: int) -> tuple[Any, float]:
     """The result, and the processor time that these processes took for it."""
-    before = sum(map(cpu_of, processes))
+    before = sum(map(cpu_of, processes)) + cpu_of_ended()
     found = work()
-    return found, sum(map(cpu_of, processes)) - before
+    return found, sum(map(cpu_of, processes)) + cpu_of_ended() - before
+
+
+def cpu_of_ended() -> float:
+    """Processor seconds of the processes that this one started and that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def cpu_of(process: int) -> float:
@@ -268,15 +283,14 @@ def cpu_of(process: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def cpu_of_command(place: Path) -> float:
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    begin = time.perf_counter()
+def cpu_of_command(place: Path, some: Sequence[str] = ()) -> float:
+    """Processor seconds of the whole command; it prints how long it took, and the load of the machine."""
+    before, begin = cpu_of_ended(), time.perf_counter()
     rules = [word for rule in RULES for word in ("--rule", rule)]
-    words = [sys.executable, "-m", "kreplica", "audit", str(place), *rules, "--exit-zero"]
+    words = [sys.executable, "-m", "kreplica", "audit", str(place), *rules, *some, "--exit-zero"]
     subprocess.run(words, check=True, capture_output=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
     print(f"{time.perf_counter() - begin:.0f} s, load {os.getloadavg()[0]:.1f}")
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return cpu_of_ended() - before
 
 
 if __name__ == "__main__":

@@ -141,7 +141,14 @@ def audit(
 
     from analyzers.audit import check_free
     from analyzers.criteria import Criteria
-    from analyzers.fleet_audit import HistorySelection, judge_over_time, partition_rows, run_audit, select_fleet
+    from analyzers.fleet_audit import (
+        HistorySelection,
+        folded_here,
+        judge_over_time,
+        partition_rows,
+        run_audit,
+        select_fleet,
+    )
     from analyzers.over_time import FLEET_NAMES, refuse_without_group, refuse_without_time
     from analyzers.rule_files import read_rules
     from commands.audit.answer import answer_to
@@ -170,22 +177,25 @@ def audit(
         with_sample(folders), wanted_of(clusters_of(cluster, cluster_group), since, until), strict=strict
     )
     refuse_without_time(criteria.rules, history=isinstance(selection, HistorySelection))
-    tuned = settings_for(partition_rows(selection), remote)
-    with Progress() as progress:
-        progress.say("judging by rules over time")
-        over_time = judge_over_time(
-            selection,
-            () if per_snapshot else criteria.rules,
-            now_ms=now,
-            expect_every_ms=every,
-            processes=processors(),
-            groups=groups_of(cluster_group),
-        )
-    with ExitStack() as afterwards, spark_session(master, remote, {**tuned, **own}) as spark:
+    with ExitStack() as afterwards, ExitStack() as running:
+        with Progress() as progress:
+            progress.say("judging by rules over time")
+            over_time = judge_over_time(
+                selection,
+                () if per_snapshot else criteria.rules,
+                now_ms=now,
+                expect_every_ms=every,
+                processes=processors(),
+                groups=groups_of(cluster_group),
+            )
+            progress.say("folding what stays the same")
+            read = selection if per_snapshot else running.enter_context(folded_here(selection, master, remote))
+        tuned = settings_for(partition_rows(read), remote)
+        spark = running.enter_context(spark_session(master, remote, {**tuned, **own}))
         with Progress() as progress:
             audited = run_audit(
                 spark,
-                selection,
+                read,
                 criteria,
                 per_snapshot=per_snapshot,
                 over_time=over_time,

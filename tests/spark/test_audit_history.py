@@ -176,6 +176,31 @@ def test_the_packaged_fleet_is_judged_alike_as_dumps_and_as_a_history(
     assert kept.warnings() == dumps.warnings() == []
 
 
+@pytest.mark.parametrize(("flapping", "rows"), [(3, [(0, 0), (1, 1), (2, 3), (4, 4)]), (9, [(0, 4)])])
+def test_a_run_is_cut_where_a_broker_changes_that_it_names(
+    spark: SparkSession, tmp_path: Path, flapping: int, rows: list[tuple[int, int]]
+) -> None:
+    from analyzers.histories import read_history
+    from analyzers.sources import Sources
+
+    states = (True, False, True, True, False)
+    storage = taken_in(
+        (
+            snapshot_of(
+                [partition()],
+                [{"broker": broker, "alive": broker != flapping or alive} for broker in (1, 2, 3, 9)],
+                taken_at=NOON + timedelta(hours=hour),
+            )
+            for hour, alive in enumerate(states)
+        ),
+        tmp_path,
+    )
+    for every_broker in (False, True):
+        fleet = read_history(spark, storage, Sources(choose(storage)), every_broker=every_broker)
+        found = sorted((first, last) for first, last in fleet.rows.select("first", "last").collect())
+        assert found == (sorted([(0, 0), (1, 1), (2, 3), (4, 4)]) if every_broker else rows)
+
+
 OFFLINE, LED = {"leader": -1, "isr": [1]}, {"leader": 1}
 
 
