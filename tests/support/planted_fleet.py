@@ -18,18 +18,22 @@ from kreplica.fleet.rules import (
     cluster_drift,
     config_drift,
     controller_changes,
+    dead_group,
     disk_filling,
-    groups,
+    group_offsets_back,
+    group_stopped,
     isr_flapping,
     leader_epoch_churn,
-    lowered,
+    min_isr_lowered,
     no_snapshot,
     orphaned_throttle,
+    replication_factor_lowered,
     setting_changed,
     skewed_brokers,
     stuck_reassignment,
     unclean_election,
-    vanished,
+    vanished_broker,
+    vanished_topic,
 )
 from kreplica.model.snapshot import Gap
 
@@ -112,7 +116,7 @@ def _unclean(cluster: LivingCluster, _: Random) -> list[Answer]:
 def _topic_gone(cluster: LivingCluster, _: Random) -> list[Answer]:
     for key in [key for key in cluster.partitions if key[0] == "audit"]:
         del cluster.partitions[key]
-    return [cluster.lasts(vanished.TOPIC, topic="audit")]
+    return [cluster.lasts(vanished_topic.NAME, topic="audit")]
 
 
 def _broker_gone(cluster: LivingCluster, source: Random, brokers: Sequence[int] = (0, 1, 2)) -> list[Answer]:
@@ -120,20 +124,20 @@ def _broker_gone(cluster: LivingCluster, source: Random, brokers: Sequence[int] 
     stop(cluster, broker)
     cluster.look(5)
     start(cluster, broker)
-    return [Answer(vanished.BROKER, (at - 1, at, at + 4, at + 5), broker=broker)]
+    return [Answer(vanished_broker.NAME, (at - 1, at, at + 4, at + 5), broker=broker)]
 
 
 def _factor(cluster: LivingCluster, source: Random) -> list[Answer]:
     number = source.randrange(3)
     kept = cluster.partitions["orders", number]["replicas"][:2]
     cluster.change("orders", number, replicas=kept, isr=kept)
-    return [cluster.lasts(lowered.FACTOR, topic="orders")]
+    return [cluster.lasts(replication_factor_lowered.NAME, topic="orders")]
 
 
 def _min_isr(cluster: LivingCluster, _: Random) -> list[Answer]:
     for number in range(3):
         cluster.change("orders", number, min_isr=1)
-    return [cluster.lasts(lowered.MIN_ISR, topic="orders")]
+    return [cluster.lasts(min_isr_lowered.NAME, topic="orders")]
 
 
 def _min_isr_for_a_while(cluster: LivingCluster, source: Random) -> list[Answer]:
@@ -141,7 +145,7 @@ def _min_isr_for_a_while(cluster: LivingCluster, source: Random) -> list[Answer]
     cluster.change("orders", 1, min_isr=1)
     cluster.look(lasts)
     cluster.change("orders", 1, min_isr=2)
-    return [Answer(lowered.MIN_ISR, (at - 1, at, at + lasts - 1, at + lasts), topic="orders")]
+    return [Answer(min_isr_lowered.NAME, (at - 1, at, at + lasts - 1, at + lasts), topic="orders")]
 
 
 def _stuck(cluster: LivingCluster, _: Random) -> list[Answer]:
@@ -296,17 +300,17 @@ def _filling(label: str, source: Random, days: float) -> tuple[LivingCluster, li
 def _daily(label: str, source: Random, kind: str) -> tuple[LivingCluster, list[Answer]]:
     """A snapshot at each midnight; a group stops, goes back, loses its members, or goes on."""
     cluster = LivingCluster(label, now=4)
-    days = source.randrange(1, 3) if kind == groups.DEAD else source.randrange(3, 7)
+    days = source.randrange(1, 3) if kind == dead_group.NAME else source.randrange(3, 7)
     cluster.look(days, every=24)
     last, now, about = cluster.now - 24, cluster.now, {"group": "billing", "topic": "orders"}
-    stopped = Answer(groups.STOPPED, (None, last, END, None), **about)  # type: ignore[arg-type]
-    if kind == groups.STOPPED:
+    stopped = Answer(group_stopped.NAME, (None, last, END, None), **about)  # type: ignore[arg-type]
+    if kind == group_stopped.NAME:
         cluster.commits, told = False, [stopped]
-    elif kind == groups.BACK:
-        cluster.lag, told = 2_000, [Answer(groups.BACK, (last, now, now, now), **about)]  # type: ignore[arg-type]
-    elif kind == groups.DEAD:
+    elif kind == group_offsets_back.NAME:
+        cluster.lag, told = 2_000, [Answer(group_offsets_back.NAME, (last, now, now, now), **about)]  # type: ignore[arg-type]
+    elif kind == dead_group.NAME:
         cluster.commits, cluster.members = False, "Empty"
-        told = [Answer(groups.DEAD, (last, now, END, None), group="billing"), stopped]
+        told = [Answer(dead_group.NAME, (last, now, END, None), group="billing"), stopped]
     else:
         told = []
     while cluster.now <= END:
@@ -373,7 +377,7 @@ def planted_fleet(seed: int) -> dict[str, tuple[LivingCluster, list[Answer]]]:
     for days in (1.5, 5, 13):
         name = f"a disk is full in {days} days"
         fleet[name] = _filling(name, source, days)
-    for kind in (groups.STOPPED, groups.BACK, groups.DEAD):
+    for kind in (group_stopped.NAME, group_offsets_back.NAME, dead_group.NAME):
         fleet[kind] = _daily(kind, source, kind)
     for name in GROUP:
         fleet[name] = _of_group(name, source)

@@ -1,1 +1,1 @@
-"""Fleet rules, one a file; ``catalogue`` lists them."""
+"""Fleet rules, one a file; ``kreplica/fleet/judging.py`` lists them."""
