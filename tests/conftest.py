@@ -21,6 +21,8 @@ pytest_plugins = ["assertion_counter"]
 
 ROOT = Path(__file__).parent.parent
 PROGRAM = Path(sys.executable).with_name("kreplica")
+HANGS_AFTER = {"spark": 900, "kafka": 600}
+"""Seconds after which a test that has no limit of its own is taken to hang: three processes share two processors."""
 LONGEST_NAME = 16
 """Bytes of a parameter that may stand in the name of a test; the shortest gzip file has 20."""
 
@@ -33,6 +35,9 @@ def pytest_configure() -> None:
 
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Names the process of a test where several run side by side: what is dear to start is started once."""
+    for marker, seconds in HANGS_AFTER.items():
+        if item.get_closest_marker(marker) and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(seconds))
     group = _shares(item)
     if group is not None:
         item.add_marker(pytest.mark.xdist_group(group))

@@ -137,7 +137,7 @@ def is_running(process: int) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("point", ["the JVM starts", "the findings are written"])
 def test_an_interrupt_ends_spark_and_leaves_nothing_half_written(tmp_path: Path, point: str) -> None:
     out = tmp_path / "out"

@@ -264,7 +264,7 @@ def await_registered(log: Path, workers: int) -> None:
         time.sleep(0.3)
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(900)
 def test_a_connect_server_gives_the_same_findings_and_lives_on(
     spark_home: Path,
     tmp_path: Path,
@@ -341,7 +341,7 @@ main()
 """
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_spark_submit_keeps_its_master_its_memory_and_its_settings(
     tmp_path: Path, expected: list[Place], fleet: LoggedFleet
 ) -> None:
