@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from kreplica.engine.explorer.asynchronous_isr.models import LEADER, TABLES, AsyncState, high_watermark_of
 from kreplica.engine.explorer.model import Taken
 from kreplica.engine.explorer.one_partition.state import PartitionState, log_end
-from kreplica.engine.explorer.one_partition.trace import CONTROLLER, PARTITION, Change, brokers_of
+from kreplica.engine.explorer.one_partition.trace import CONTROLLER, PARTITION, Change, brokers_of, events_between
 from kreplica.engine.trace import Event, Kind
 
 _LEADER = "broker-1"
@@ -48,12 +48,11 @@ def events_of(seen: Callable[[AsyncState], PartitionState]) -> Callable[[AsyncSt
     """
 
     def events(initial: AsyncState, steps: Sequence[Taken]) -> list[Event]:
-        found: list[Event] = []
-        before = initial
-        for number, step in enumerate(steps, 1):
-            found.extend(_AsyncChange(1_000 * number, seen(before), seen(step.state), before, step).events())
-            before = step.state
-        return found
+        return events_between(
+            initial,
+            steps,
+            lambda number, before, step: _AsyncChange(1_000 * number, seen(before), seen(step.state), before, step),
+        )
 
     return events
 

@@ -27,7 +27,14 @@ from kreplica.engine.explorer.kraft.messages import (
 from kreplica.engine.explorer.kraft.state import CRASHED, FOLLOWS, LEADS, RUNNING, STOPPED, KraftState, now
 from kreplica.engine.explorer.model import Taken
 from kreplica.engine.explorer.one_partition.state import PartitionState, log_end
-from kreplica.engine.explorer.one_partition.trace import CONTROLLER, PARTITION, Change, broker_of, brokers_of
+from kreplica.engine.explorer.one_partition.trace import (
+    CONTROLLER,
+    PARTITION,
+    Change,
+    broker_of,
+    brokers_of,
+    events_between,
+)
 from kreplica.engine.rules.replication.replica_set import NO_LEADER, contains, members
 from kreplica.engine.trace import Event, Kind
 from kreplica.model.words import ids
@@ -109,12 +116,7 @@ def events_of(initial: KraftState, steps: Sequence[Taken]) -> list[Event]:
         initial: The state that it begins in.
         steps: Its actions.
     """
-    found: list[Event] = []
-    before = initial
-    for number, step in enumerate(steps, 1):
-        found.extend(_KraftChange(number, before, step).events())
-        before = step.state
-    return found
+    return events_between(initial, steps, _KraftChange)
 
 
 class _KraftChange(Change):

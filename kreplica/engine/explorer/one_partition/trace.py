@@ -5,13 +5,16 @@ The time of an event is the number of its action, in milliseconds; the partition
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from kreplica.engine.explorer.model import Taken
 from kreplica.engine.explorer.one_partition.state import PartitionState, epoch_at, leads, log_end, record_at
 from kreplica.engine.rules.replication.replica_set import NO_LEADER, members
 from kreplica.engine.trace import FOLLOWER, LEADER, Event, Kind, Record
 
+Before = TypeVar("Before")
+"""A model's kind of state."""
 PARTITION = "p-0"
 CONTROLLER = "controller"
 _MICROSECONDS = 1_000
@@ -24,10 +27,25 @@ def events_of(initial: PartitionState, steps: Sequence[Taken]) -> list[Event]:
         initial: The state that it begins in.
         steps: Its actions.
     """
+    return events_between(
+        initial, steps, lambda number, before, step: Change(number * _MICROSECONDS, before, step.state)
+    )
+
+
+def events_between(
+    initial: Before, steps: Sequence[Taken], change: Callable[[int, Before, Taken], Change]
+) -> list[Event]:
+    """The events of a counterexample, of one action after the other.
+
+    Args:
+        initial: The state that it begins in.
+        steps: Its actions.
+        change: The two states around an action: its number from 1, the state before it, and the action.
+    """
     found: list[Event] = []
     before = initial
     for number, step in enumerate(steps, 1):
-        found.extend(Change(number * _MICROSECONDS, before, step.state).events())
+        found.extend(change(number, before, step).events())
         before = step.state
     return found
 

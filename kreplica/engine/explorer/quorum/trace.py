@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from kreplica.engine.explorer.model import Taken
 from kreplica.engine.explorer.one_partition.state import PartitionState, leads, log_end
-from kreplica.engine.explorer.one_partition.trace import Change, broker_of
+from kreplica.engine.explorer.one_partition.trace import Change, broker_of, events_between
 from kreplica.engine.explorer.quorum.models import newest_leader
 from kreplica.engine.explorer.quorum.state import LEADS, QuorumState
 from kreplica.engine.rules.replication.replica_set import NO_LEADER, everybody
@@ -55,12 +55,7 @@ def events_of(initial: QuorumState, steps: Sequence[Taken]) -> list[Event]:
         initial: The state that it begins in.
         steps: Its actions.
     """
-    found: list[Event] = []
-    before = initial
-    for number, step in enumerate(steps, 1):
-        found.extend(_QuorumChange(number, before, step).events())
-        before = step.state
-    return found
+    return events_between(initial, steps, _QuorumChange)
 
 
 class _QuorumChange(Change):

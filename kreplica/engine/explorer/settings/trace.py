@@ -10,7 +10,14 @@ from collections.abc import Sequence
 
 from kreplica.engine.explorer.model import Taken
 from kreplica.engine.explorer.one_partition.state import PartitionState, leads, log_end
-from kreplica.engine.explorer.one_partition.trace import CONTROLLER, PARTITION, Change, broker_of, brokers_of
+from kreplica.engine.explorer.one_partition.trace import (
+    CONTROLLER,
+    PARTITION,
+    Change,
+    broker_of,
+    brokers_of,
+    events_between,
+)
 from kreplica.engine.explorer.settings.state import MOST_EPOCH, SettingsState
 from kreplica.engine.rules.replication.replica_set import NO_LEADER, contains, members
 from kreplica.engine.trace import Event, Kind
@@ -59,12 +66,7 @@ def events_of(initial: SettingsState, steps: Sequence[Taken]) -> list[Event]:
         initial: The state that it begins in.
         steps: Its actions.
     """
-    found: list[Event] = []
-    before = initial
-    for number, step in enumerate(steps, 1):
-        found.extend(_SettingsChange(number, before, step).events())
-        before = step.state
-    return found
+    return events_between(initial, steps, _SettingsChange)
 
 
 class _SettingsChange(Change):
