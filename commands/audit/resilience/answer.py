@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from commands.audit.known_time import known_clusters, known_time
 from commands.shared.printing.output import Answer
 from kreplica.fleet.resilience import Exposure, Resilience
 
@@ -14,22 +15,12 @@ def answer_to(found: Resilience) -> Answer[Exposure]:
         rows_name="losses",
         columns=Exposure,
         rows=rows,
-        clusters=[
-            {
-                "cluster": one.cluster,
-                "name": one.name,
-                "snapshots": one.snapshots,
-                "known_seconds": one.known_ms // 1000,
-                "paused_seconds": one.paused_ms // 1000,
-            }
-            for one in found.clusters
-        ],
+        clusters=known_clusters(found.clusters),
         summary={
             "losses": len(rows),
             "harmful": sum(row.harms for row in rows),
             "harmful_now": sum(row.since is not None for row in rows),
-            "known_seconds": sum(one.known_ms for one in found.clusters) // 1000,
-            "paused_seconds": sum(one.paused_ms for one in found.clusters) // 1000,
+            **known_time(found.clusters),
             "left_out": found.chosen.left_out,
         },
         warnings=found.warnings,

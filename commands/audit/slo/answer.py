@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from commands.audit.known_time import known_clusters, known_time
 from commands.shared.printing.output import Answer
 from kreplica.fleet.slo import Downtime, Service, Standing
 
@@ -17,21 +18,11 @@ def answer_to(found: Service) -> Answer[Downtime]:
         rows_name="downtimes",
         columns=Downtime,
         rows=rows,
-        clusters=[
-            {
-                "cluster": one.cluster,
-                "name": one.name,
-                "snapshots": one.snapshots,
-                "known_seconds": one.known_ms // 1000,
-                "paused_seconds": one.paused_ms // 1000,
-            }
-            for one in found.clusters
-        ],
+        clusters=known_clusters(found.clusters),
         summary={
             "objective": found.objective,
             **{standing.value: standings[standing] for standing in Standing},
-            "known_seconds": sum(one.known_ms for one in found.clusters) // 1000,
-            "paused_seconds": sum(one.paused_ms for one in found.clusters) // 1000,
+            **known_time(found.clusters),
             "left_out": found.chosen.left_out,
         },
         warnings=found.warnings,
