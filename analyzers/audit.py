@@ -21,14 +21,14 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as F  # noqa: N812
 
-from analyzers.findings import COUNT_COLUMNS, STATE, UNKNOWN, Judged, evidence, message, severity_of
-from analyzers.frames import CLUSTER, FIRST
 from analyzers.frames_pandas import frame_of, type_of_words
-from analyzers.judging import LABEL, SPAN_TIMES, Judging
-from analyzers.local_rows import local_rows
-from analyzers.over_time import span_order, tallied, worst_first
+from analyzers.judging.findings import COUNT_COLUMNS, STATE, UNKNOWN, Judged, evidence, message, severity_of
+from analyzers.judging.judge import LABEL, SPAN_TIMES, Judging
+from analyzers.reading.frames import CLUSTER, FIRST
 from analyzers.rows import SnapshotCountsRow, SnapshotFinding, SpanFinding
-from analyzers.session import kept
+from analyzers.rules.over_time import span_order, tallied, worst_first
+from analyzers.sessions.local_rows import local_rows
+from analyzers.sessions.session import kept
 from kreplica.errors import UsageError
 from kreplica.fleet.worsening import Key, Stretch
 from kreplica.health.rules import ALL_RULES, OFFLINE, PartitionRule, Severity
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame as PandasFrame
     from pyspark.sql import Column, DataFrame
 
-    from analyzers.frames import Fleet
+    from analyzers.reading.frames import Fleet
 
 
 TIMES = (*SPAN_TIMES.values(), "taken_at")

@@ -19,17 +19,17 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from analyzers.failures import reason_in_python, words_of
-from analyzers.jvm import is_submitted
-from analyzers.session import settings_for, spark_session
+from analyzers.sessions.failures import reason_in_python, words_of
+from analyzers.sessions.jvm import is_submitted
+from analyzers.sessions.session import settings_for, spark_session
 from kreplica.errors import ExitCode, KreplicaError, UnreachableError, UsageError
 from kreplica.history.backfill import ClientWorkers, MonthTask, snapshots_of
-from kreplica.history.month import Added, Incoming
-from kreplica.system.storage import LocalStorage, Storage
+from kreplica.history.months.month import Added, Incoming
+from kreplica.system.stores.storage import LocalStorage, Storage
 from kreplica.version import __version__
 
 if TYPE_CHECKING:
-    from analyzers.session import SparkSession
+    from analyzers.sessions.session import SparkSession
 
 FEW = 500
 """Below so many snapshots this machine is done before Spark has started."""

@@ -31,7 +31,7 @@ RACK_COUNT = "_rack_count"
 """Distinct racks of all brokers; null if any broker has no known rack."""
 
 CLUSTER_COLUMNS = (LIVE_BROKERS, UNSURE_BROKERS, RACKS, RACK_COUNT)
-"""Columns with one value for all partitions of a snapshot; analyzers/frames.py joins them to the partitions."""
+"""Columns with one value for all partitions of a snapshot; analyzers/reading/frames.py joins them to the partitions."""
 
 
 class Sql(Expression, frozen=True):

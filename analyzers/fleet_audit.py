@@ -10,19 +10,19 @@ from datetime import datetime
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from analyzers.criteria import Criteria, criteria_of
-from analyzers.folded import Folded, folded, is_foldable
-from analyzers.jvm import is_submitted
-from analyzers.over_time import found_over_time, refuse_without_time
-from analyzers.session import LOCAL_MASTER, require_pyspark, settings_for, spark_session
-from analyzers.sources import Sources
-from analyzers.timeline import Observation
+from analyzers.reading.folded import Folded, folded, is_foldable
+from analyzers.reading.sources import Sources
+from analyzers.reading.timeline import Observation
+from analyzers.rules.criteria import Criteria, criteria_of
+from analyzers.rules.over_time import found_over_time, refuse_without_time
+from analyzers.sessions.jvm import is_submitted
+from analyzers.sessions.session import LOCAL_MASTER, require_pyspark, settings_for, spark_session
 from kreplica.errors import ExitCode, InputError, UsageError
 from kreplica.fleet.judging import tables_read
 from kreplica.fleet.worsening import AppliedMute, apply_mutes, muted_keys
 from kreplica.health.rules import Severity
-from kreplica.history.layout import CLOSED, OPEN, WHOLE
-from kreplica.history.log_steps import EXACT_TABLES, STEPS, exact_name
+from kreplica.history.months.layout import CLOSED, OPEN, WHOLE
+from kreplica.history.months.log_steps import EXACT_TABLES, STEPS, exact_name
 from kreplica.history.newest import newest_ms_in
 from kreplica.history.selection import Chosen, choose, is_history
 from kreplica.history.tables import LOG_TABLES
@@ -30,14 +30,14 @@ from kreplica.model.schema import BROKERS, PARTITIONS
 from kreplica.model.words import counted
 from kreplica.store.selection import Selection, SnapshotFiles, Wanted, select_snapshots
 from kreplica.store.verification import FileProblem
-from kreplica.system.locations import Place, storage_at
-from kreplica.system.storage import Storage
+from kreplica.system.stores.locations import Place, storage_at
+from kreplica.system.stores.storage import Storage
 
 if TYPE_CHECKING:
     from analyzers.audit import Audit, SnapshotCounts, Tally
     from analyzers.new_findings import NewFindings
     from analyzers.rows import SnapshotFinding, SpanFinding
-    from analyzers.session import SparkSession
+    from analyzers.sessions.session import SparkSession
     from kreplica.config.mutes import Mute
     from kreplica.fleet.baseline import Baseline
 
@@ -384,9 +384,9 @@ def run_audit(
         InputError: A file was changed or removed while it was read, or Spark does not take a rule of the user.
     """
     from analyzers.audit import Audit
-    from analyzers.custom_rules import rules_on_spark
-    from analyzers.frames import read_fleet
-    from analyzers.histories import read_history
+    from analyzers.reading.frames import read_fleet
+    from analyzers.reading.histories import read_history
+    from analyzers.rules.custom_rules import rules_on_spark
 
     say = stage or _silent
     criteria = criteria_of(rules)

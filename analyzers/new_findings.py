@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
 from analyzers.audit import MOST_HELD, Audit, Tally, refuse_many
-from analyzers.over_time import tallied, worst_first
 from analyzers.rows import SpanFinding
+from analyzers.rules.over_time import tallied, worst_first
 from kreplica.fleet.baseline import Baseline, place_of
 
 

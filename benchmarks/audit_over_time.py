@@ -35,7 +35,7 @@ from kreplica.model.schema import BROKERS, PARTITIONS
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.model.table import Table
 from kreplica.store.writing import write_snapshot
-from kreplica.system.storage import LocalStorage
+from kreplica.system.stores.storage import LocalStorage
 
 START = datetime(2026, 3, 2, tzinfo=UTC)
 BROKER_COUNT, PARTITIONS_A_TOPIC, REPLICAS = 12, 12, 3
@@ -228,7 +228,7 @@ def of_spark(spark: Any, place: Path) -> tuple[set[Any], set[Any]]:
 def compare(dumps: Path, history: Path, warm: int) -> int:
     """Number of answers that are not DuckDB's."""
     from analyzers.fleet_audit import partition_rows, select_fleet
-    from analyzers.session import settings_for, spark_session
+    from analyzers.sessions.session import settings_for, spark_session
 
     expected, least = measured(lambda: of_duckdb(dumps), os.getpid())
     print(f"DuckDB: {len(expected[0])} rows of counts, {len(expected[1])} spans, {least:.1f} CPU s")

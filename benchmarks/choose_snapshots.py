@@ -23,7 +23,7 @@ from kreplica.model.table import Table
 from kreplica.store.layout import SnapshotName, path_segment
 from kreplica.store.selection import Wanted, select_snapshots
 from kreplica.store.writing import write_snapshot
-from kreplica.system.storage import LocalStorage
+from kreplica.system.stores.storage import LocalStorage
 
 START = datetime(2026, 11, 1, tzinfo=UTC)
 WANTED = "cluster-0007"

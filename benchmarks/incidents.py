@@ -23,7 +23,7 @@ from audit_over_time import START, Cluster
 from resilience import candidate
 
 from kreplica.history.ingest import ingest
-from kreplica.system.storage import LocalStorage
+from kreplica.system.stores.storage import LocalStorage
 
 MOST_MEBIBYTES = 2048
 

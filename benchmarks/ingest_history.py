@@ -32,7 +32,7 @@ from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.model.table import Table
 from kreplica.store.writing import write_snapshot
 from kreplica.system import durable_files
-from kreplica.system.storage import LocalStorage
+from kreplica.system.stores.storage import LocalStorage
 
 SHARE = 0.01
 

@@ -160,9 +160,9 @@ def problem_of(cluster: GeneratedCluster, reasons: tuple[object, ...]) -> Proble
 
 def flow_plans(cluster: GeneratedCluster, name: str, objective: str, reason: object, racks: int) -> list[Result]:
     """The greedy plan, with its bound, and the proved one."""
-    from kreplica.planner.reassignment.certified import plan
     from kreplica.planner.reassignment.constraints import make_constraints
-    from kreplica.planner.reassignment.greedy import plan_greedily
+    from kreplica.planner.reassignment.numbers.certified import plan
+    from kreplica.planner.reassignment.numbers.greedy import plan_greedily
 
     problem = problem_of(cluster, (reason,))
 
@@ -204,7 +204,7 @@ def other_plans(cluster: GeneratedCluster) -> list[Result]:
 
 
 def leader_plan(cluster: GeneratedCluster) -> Result:
-    from kreplica.planner.reassignment.leaders import balance_leaders, leader_bounds, with_leaders
+    from kreplica.planner.reassignment.balances.leaders import balance_leaders, leader_bounds, with_leaders
 
     preferred = cluster.replicas[:, 0].astype(np.int64)
     may_lead = np.ones(cluster.replicas.shape, np.bool_)
@@ -225,8 +225,8 @@ def leader_plan(cluster: GeneratedCluster) -> Result:
 
 
 def load_plan(cluster: GeneratedCluster) -> Result:
+    from kreplica.planner.reassignment.balances.loads import balance_load, load_range
     from kreplica.planner.reassignment.board import Layout
-    from kreplica.planner.reassignment.loads import balance_load, load_range
 
     every, shape = np.ones(len(cluster.brokers), np.bool_), cluster.replicas.shape
     layout = Layout(cluster.replicas, cluster.racks, every, np.ones(shape, np.bool_), cluster.sizes)
@@ -243,8 +243,8 @@ def load_plan(cluster: GeneratedCluster) -> Result:
 
 
 def topic_plan(cluster: GeneratedCluster) -> Result:
+    from kreplica.planner.reassignment.balances.topic_shares import balance_topics
     from kreplica.planner.reassignment.board import Layout
-    from kreplica.planner.reassignment.topic_shares import balance_topics
 
     every, shape = np.ones(len(cluster.brokers), np.bool_), cluster.replicas.shape
     layout = Layout(cluster.replicas, cluster.racks, every, np.ones(shape, np.bool_), cluster.sizes)
@@ -285,7 +285,7 @@ def verifications(options: argparse.Namespace, racks: int) -> list[str]:
 def states_on_the_way(options: argparse.Namespace, racks: int) -> list[str]:
     """Time in which every state on the way of many moves is judged and the moves are put in order."""
     from benchmarks.generated_cluster import build_cluster
-    from kreplica.execution.moves.plan import PlanRequest, plan_replicas
+    from kreplica.execution.moves.plans.plan import PlanRequest, plan_replicas
 
     cluster = build_cluster(options.brokers, racks, options.partitions, seed=options.seed)
     snapshot, rows = cluster.snapshot(), topic_plan(cluster).replicas

@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from random import Random
 from typing import Any
 
-from kreplica.execution.moves.plan import PlanRequest, ReplicaPlan, plan_replicas
+from kreplica.execution.moves.plans.plan import PlanRequest, ReplicaPlan, plan_replicas
 from kreplica.execution.rehearsal.rehearsing import rehearsal_of, rehearse
 from kreplica.execution.rehearsal.staging import stage_of
 from kreplica.model.schema import BROKERS, PARTITIONS

@@ -20,12 +20,12 @@ import numpy as np
 from fleet_snapshot import build_snapshot
 from ingest_history import an_hour_later
 
-from kreplica.fleet.timeline import Timeline, timelines_of
+from kreplica.fleet.availability.timeline import Timeline, timelines_of
 from kreplica.history.ingest import Candidate, ingest
-from kreplica.history.month import Incoming
+from kreplica.history.months.month import Incoming
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.store.selection import Wanted
-from kreplica.system.storage import LocalStorage
+from kreplica.system.stores.storage import LocalStorage
 
 
 def main() -> int:

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from kreplica.engine.explorer.settings.state import SettingsBounds as SettingsBounds
     from kreplica.errors import KreplicaError as KreplicaError
     from kreplica.execution.executor import Pace as Pace
-    from kreplica.execution.moves.leftover_throttles import rebalance_throttles as rebalance_throttles
     from kreplica.execution.moves.rate_request import rebalance_throttle as rebalance_throttle
+    from kreplica.execution.moves.throttles.leftover import rebalance_throttles as rebalance_throttles
     from kreplica.execution.rebalance.apply import rebalance_apply as rebalance_apply
     from kreplica.execution.rebalance.apply import rebalance_resume as rebalance_resume
     from kreplica.execution.rebalance.leaders import rebalance_leaders as rebalance_leaders
@@ -52,13 +52,13 @@ if TYPE_CHECKING:
     from kreplica.execution.roll.next_wave import roll_next as roll_next
     from kreplica.execution.roll.plan import RollOptions as RollOptions
     from kreplica.execution.roll.planning import roll_plan as roll_plan
+    from kreplica.fleet.availability.resilience import resilience_in as resilience_in
+    from kreplica.fleet.availability.slo import outages_in as outages_in
     from kreplica.fleet.incidents.fleet import incident_in as incident_in
     from kreplica.fleet.incidents.fleet import incidents_in as incidents_in
     from kreplica.fleet.muting import list_mutes as list_mutes
     from kreplica.fleet.muting import mute_rule as mute_rule
     from kreplica.fleet.muting import unmute_rule as unmute_rule
-    from kreplica.fleet.resilience import resilience_in as resilience_in
-    from kreplica.fleet.slo import outages_in as outages_in
     from kreplica.formats.checks.directories import decode_check as decode_check
     from kreplica.formats.consumer_offsets.group_rows import group_rows as group_rows
     from kreplica.formats.consumer_offsets.reading import decode_offset_events as decode_offset_events
@@ -84,7 +84,7 @@ if TYPE_CHECKING:
     from kreplica.health.listing import count_all as count_all
     from kreplica.health.listing import partition_rows as partition_rows
     from kreplica.health.wait_conditions import Goal as Goal
-    from kreplica.history.lives import lives_in as lives_in
+    from kreplica.history.lives.reading import lives_in as lives_in
     from kreplica.history.reading import History as History
     from kreplica.history.reading import open_history as open_history
     from kreplica.model.comparison import compare as compare
@@ -184,13 +184,13 @@ _HOMES = {
     "incident_in": "kreplica.fleet.incidents.fleet",
     "incidents_in": "kreplica.fleet.incidents.fleet",
     "list_mutes": "kreplica.fleet.muting",
-    "lives_in": "kreplica.history.lives",
+    "lives_in": "kreplica.history.lives.reading",
     "measurable": "kreplica.monitoring.measuring",
     "measure": "kreplica.monitoring.measuring",
     "outcome_row": "kreplica.scenarios.outcome_rows",
     "mute_rule": "kreplica.fleet.muting",
     "open_history": "kreplica.history.reading",
-    "outages_in": "kreplica.fleet.slo",
+    "outages_in": "kreplica.fleet.availability.slo",
     "partition_rows": "kreplica.health.listing",
     "plan_elections": "kreplica.planner.preferred_leaders",
     "play": "kreplica.scenarios.playing",
@@ -206,9 +206,9 @@ _HOMES = {
     "rebalance_rollback": "kreplica.execution.rebalance.rollback",
     "rebalance_status": "kreplica.execution.rebalance.status",
     "rebalance_throttle": "kreplica.execution.moves.rate_request",
-    "rebalance_throttles": "kreplica.execution.moves.leftover_throttles",
+    "rebalance_throttles": "kreplica.execution.moves.throttles.leftover",
     "recommend": "kreplica.monitoring.recommendations",
-    "resilience_in": "kreplica.fleet.resilience",
+    "resilience_in": "kreplica.fleet.availability.resilience",
     "resolve_handles": "kreplica.config.ways_in",
     "roll_next": "kreplica.execution.roll.next_wave",
     "roll_plan": "kreplica.execution.roll.planning",

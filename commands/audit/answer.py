@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from msgspec import Struct
 
     from analyzers.fleet_audit import Audited
-    from analyzers.timeline import Observation
+    from analyzers.reading.timeline import Observation
     from kreplica.store.selection import SnapshotFiles
     from kreplica.store.verification import FileProblem
 

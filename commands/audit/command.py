@@ -135,12 +135,11 @@ def audit(
     `kreplica audit ingest` takes snapshots into a history instead, `kreplica audit incidents` tells the findings of a
     history by their causes, both without Spark. `kreplica audit mute` lets findings of a rule not count until a time.
     """
-    from analyzers.session import require_pyspark, settings_for, spark_session
+    from analyzers.sessions.session import require_pyspark, settings_for, spark_session
 
     require_pyspark()  # before anything else imports it
 
     from analyzers.audit import check_free
-    from analyzers.criteria import Criteria
     from analyzers.fleet_audit import (
         HistorySelection,
         folded_here,
@@ -149,8 +148,9 @@ def audit(
         run_audit,
         select_fleet,
     )
-    from analyzers.over_time import FLEET_NAMES, refuse_without_group, refuse_without_time
-    from analyzers.rule_files import read_rules
+    from analyzers.rules.criteria import Criteria
+    from analyzers.rules.over_time import FLEET_NAMES, refuse_without_group, refuse_without_time
+    from analyzers.rules.rule_files import read_rules
     from commands.audit.answer import answer_to
     from commands.audit.sample import with_sample
     from commands.audit.screen import show

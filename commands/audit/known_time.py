@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kreplica.fleet.resilience import ExposedCluster
-from kreplica.fleet.slo import ServedCluster
+from kreplica.fleet.availability.resilience import ExposedCluster
+from kreplica.fleet.availability.slo import ServedCluster
 
 
 def known_clusters(clusters: Sequence[ExposedCluster | ServedCluster]) -> list[dict[str, object]]:

@@ -22,7 +22,7 @@ from kreplica.monitoring.clusters import Reading
 from kreplica.monitoring.disk_space import ClusterDisks, DiskLimits, DisksOfClusters, LogDirRow, disks
 from kreplica.sources.dumps.dump import read_dump
 from kreplica.store.reading import list_manifests, read_dump_directory, read_snapshot_files
-from kreplica.system.locations import is_folder, place_of
+from kreplica.system.stores.locations import is_folder, place_of
 
 
 def earlier_snapshot(since: str, dump: str | None, now: ClusterSnapshot) -> ClusterSnapshot:

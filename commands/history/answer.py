@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from commands.shared.printing.output import Answer
 from kreplica.history.ingest import time_text
-from kreplica.history.life_rows import (
+from kreplica.history.lives.reading import Lives
+from kreplica.history.lives.rows import (
     BrokerStretch,
     ClusterPeriod,
     CommittedOffset,
@@ -12,7 +13,6 @@ from kreplica.history.life_rows import (
     Row,
     TopicStretch,
 )
-from kreplica.history.lives import Lives
 
 ROWS_NAMES: dict[type[Row], str] = {
     PartitionStretch: "stretches",

@@ -78,7 +78,7 @@ def history(
     from commands.history.screen import show
     from commands.shared.printing.output import emit
     from commands.shared.values import parse_moment
-    from kreplica.history.lives import lives_in
+    from kreplica.history.lives.reading import lives_in
 
     if topic is not None and broker is not None:
         raise UsageError("a topic and --broker have lives of their own", fix="leave one of them out")

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from commands.shared.printing.screen import print_lines, print_rows, print_verdict, utc
 from kreplica.errors import ExitCode
-from kreplica.history.life_rows import ClusterPeriod, CommittedOffset
-from kreplica.history.lives import LivedCluster, Lives
-from kreplica.history.stretches import StretchKind
+from kreplica.history.lives.reading import LivedCluster, Lives
+from kreplica.history.lives.rows import ClusterPeriod, CommittedOffset
+from kreplica.history.lives.stretches import StretchKind
 from kreplica.model.durations import spell_duration
 from kreplica.model.rows import fields_of
 from kreplica.model.words import counted

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from kreplica.config.handle import ClusterHandle
     from kreplica.execution.moves.carrying_out import CarryOutOptions, MoveOutcome
     from kreplica.execution.moves.plan_state import MovePlanState
-    from kreplica.execution.moves.rate_changes import Throttle
     from kreplica.execution.moves.session import MoveOptions
+    from kreplica.execution.moves.throttles.rate_changes import Throttle
 
 MEASURE_SECONDS = 5.0
 """Seconds for which is measured what is written to the partitions of a plan, where a throttle is given."""
@@ -34,7 +34,7 @@ NONE, AUTO = "none", "auto"
 
 def is_plan_of_replicas(path: Path) -> bool:
     """True if the file holds a plan of replicas."""
-    from kreplica.execution.moves.plan_file import plan_kind
+    from kreplica.execution.moves.plans.plan_file import plan_kind
     from kreplica.execution.plan import PlanKind
 
     return plan_kind(path) is PlanKind.REPLICAS
@@ -110,7 +110,7 @@ def _throttle(request: MoveRequest) -> Throttle:
     Raises:
         UsageError: It is no rate, or its bounds are none.
     """
-    from kreplica.execution.moves.automatic_rate import DEFAULT_BOUNDS, RateBounds
+    from kreplica.execution.moves.throttles.automatic_rate import DEFAULT_BOUNDS, RateBounds
 
     bounds = [name for name, text in (("--min", request.least), ("--max", request.most)) if text is not None]
     if request.throttle != AUTO and bounds:

@@ -16,7 +16,7 @@ from commands.shared.values import parse_ids
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from kreplica.execution.moves.leftover_throttles import FoundThrottles
+    from kreplica.execution.moves.throttles.leftover import FoundThrottles
 
 
 @takes_sources
@@ -42,7 +42,7 @@ def throttles(
     one that was named is not deleted, 5 when a broker could not be asked.
     """
     from commands.shared.printing.output import Answer, cluster_object, emit
-    from kreplica.execution.moves.leftover_throttles import ThrottleChoice, ThrottleRow, rebalance_throttles
+    from kreplica.execution.moves.throttles.leftover import ThrottleChoice, ThrottleRow, rebalance_throttles
 
     handle = one_cluster(sources.handles(), execute=execute)
     choice = ThrottleChoice(parse_ids(broker or ()), frozenset(topic or ()), default)
@@ -67,7 +67,7 @@ _STATES = ("in-use", "orphaned", "no-rate", "no-list")
 
 def _show(found: FoundThrottles, console: Console, connection: str) -> None:
     from commands.shared.printing.screen import print_lines, print_rows
-    from kreplica.execution.moves.leftover_throttles import IN_USE, ThrottleRow
+    from kreplica.execution.moves.throttles.leftover import IN_USE, ThrottleRow
     from kreplica.model.rows import names_of
     from kreplica.model.words import counted
 

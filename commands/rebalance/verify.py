@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from kreplica.execution.rebalance.verify import VerifiedPlan
-    from kreplica.planner.reassignment.certificate import Bound, Certificate, DirectoryRelief
+    from kreplica.planner.reassignment.certificates.certificate import Bound, Certificate, DirectoryRelief
 
 
 @takes_sources
@@ -96,7 +96,7 @@ def _quality(certificate: Certificate) -> str:
 
 def _bound(bound: Bound) -> str:
     from commands.shared.values import size_words
-    from kreplica.planner.reassignment.certificate import Quantity
+    from kreplica.planner.reassignment.certificates.certificate import Quantity
 
     say = size_words if bound.quantity is Quantity.BYTES else str
     whole = f"{bound.quantity}: {say(bound.value)}, at least {say(bound.lower_bound)}"
@@ -116,7 +116,7 @@ def _relief(relief: DirectoryRelief) -> str:
 def _missed(certificate: Certificate) -> Iterator[str]:
     from commands.shared.values import size_words
     from kreplica.model.words import counted
-    from kreplica.planner.reassignment.certificate import Load
+    from kreplica.planner.reassignment.certificates.certificate import Load
 
     for miss in certificate.missed:
         say = size_words if miss.load is Load.BYTES else str

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kreplica.errors import UsageError
 
 if TYPE_CHECKING:
-    from kreplica.system.locations import Place
+    from kreplica.system.stores.locations import Place
 
 _SCHEMES = ("s3:", "s3a:", "gs:", "file:", "hdfs:")
 
@@ -19,7 +19,7 @@ def place_for_files(text: str, option: str) -> Place:
     Raises:
         UsageError: It is none, or a file is there.
     """
-    from kreplica.system.locations import place_of
+    from kreplica.system.stores.locations import place_of
 
     place = place_of(text)
     if isinstance(place, Path) and place.is_file():

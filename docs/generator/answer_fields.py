@@ -18,19 +18,19 @@ from commands.describe.rows import GROUP_ROWS
 from kreplica.advice.model import Recommendation
 from kreplica.config.listing import ContextRow, FileRow, SettingRow
 from kreplica.engine.explorer.proof import ProofStep
-from kreplica.execution.moves.leftover_throttles import ThrottleRow
 from kreplica.execution.moves.rate_request import RateRow
 from kreplica.execution.moves.rows import MoveRow
+from kreplica.execution.moves.throttles.leftover import ThrottleRow
 from kreplica.execution.rebalance.replicas import PlannedMove
 from kreplica.execution.rebalance.rows import ChangeRow, ElectionRow
 from kreplica.execution.rebalance.verify import PlanFault
 from kreplica.execution.rehearsal.rows import RehearsedMove
 from kreplica.execution.roll.next_wave import WaveNode
 from kreplica.execution.roll.planning import PlannedNode
+from kreplica.fleet.availability.resilience import Exposure
+from kreplica.fleet.availability.slo import Downtime
 from kreplica.fleet.incidents.rows import BehindRow, IncidentRow
 from kreplica.fleet.muting import MuteRow
-from kreplica.fleet.resilience import Exposure
-from kreplica.fleet.slo import Downtime
 from kreplica.formats.log_directory.reading import ReplicaCheckpoints
 from kreplica.formats.logs.copies import ComparedCopy
 from kreplica.formats.logs.index_rows import IndexEntry
@@ -44,7 +44,7 @@ from kreplica.health.imbalance import BrokerBalance
 from kreplica.health.impact.whatif import FailedPartition
 from kreplica.health.listing import row_meanings
 from kreplica.history.ingest import IngestedCluster
-from kreplica.history.life_rows import BrokerStretch, ClusterPeriod, CommittedOffset, PartitionStretch, TopicStretch
+from kreplica.history.lives.rows import BrokerStretch, ClusterPeriod, CommittedOffset, PartitionStretch, TopicStretch
 from kreplica.model.comparison import Difference
 from kreplica.model.rows import fields_of, names_of
 from kreplica.monitoring.context_check import CheckRow

@@ -15,13 +15,13 @@ from kreplica.fleet.finding import FleetFinding
 from kreplica.fleet.lasting import Lasting
 from kreplica.fleet.logged import lasting_with_logs, told_by_logs
 from kreplica.fleet.samples import Samples, samples_of_line
-from kreplica.history.log_line import Moments
-from kreplica.history.log_steps import LogStep
-from kreplica.history.month import RESTORE
-from kreplica.history.observations import Seen
+from kreplica.history.lives.log_line import Moments
+from kreplica.history.lives.told_line import Line
+from kreplica.history.months.log_steps import LogStep
+from kreplica.history.months.month import RESTORE
+from kreplica.history.months.observations import Seen
 from kreplica.history.selection import HistoryMonth
 from kreplica.history.tables import TABLES
-from kreplica.history.told_line import Line
 from kreplica.model.columns import Integers, Mask
 from kreplica.model.schema import BROKERS, CONFIGS, GROUPS, LOG_DIRS, PARTITIONS, QUORUM, TableSchema
 

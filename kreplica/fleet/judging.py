@@ -30,7 +30,7 @@ from kreplica.fleet.rules import (
     vanished_topic,
 )
 from kreplica.fleet.rules.cluster_drift import PresentSettings
-from kreplica.history.log_line import LogLine
+from kreplica.history.lives.log_line import LogLine
 from kreplica.history.selection import Chosen, HistoryMonth
 from kreplica.system.processes import side_by_side
 

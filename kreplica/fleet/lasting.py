@@ -16,8 +16,8 @@ import numpy as np
 
 from kreplica.history.coding import NOTHING, UNKNOWN, Coder
 from kreplica.history.folding import Runs
+from kreplica.history.lives.told_line import Line
 from kreplica.history.tables import HistoryTable
-from kreplica.history.told_line import Line
 from kreplica.model.columns import BoolColumn, Column, Indices, IntColumn, Integers, IntListColumn, Mask, StringColumn
 from kreplica.model.evaluate import Evaluator
 from kreplica.model.schema import PARTITIONS

@@ -15,8 +15,8 @@ from kreplica.fleet.lasting import Lasting, by_key, joined, lasting
 from kreplica.fleet.pieces import narrow
 from kreplica.history.coding import UNKNOWN, Coded, Coder
 from kreplica.history.folding import Runs
-from kreplica.history.log_as_of import FILE_SETTINGS
-from kreplica.history.log_line import Moments
+from kreplica.history.lives.log_line import Moments
+from kreplica.history.moments.log_as_of import FILE_SETTINGS
 from kreplica.history.selection import HistoryMonth
 from kreplica.history.tables import LOG_TABLES, HistoryTable
 from kreplica.model.columns import Integers, Mask, null_column

@@ -14,11 +14,11 @@ import numpy.typing as npt
 
 from kreplica.history.coding import UNKNOWN, Coded, Coder
 from kreplica.history.folding import WHOLE_ROW, Exceptions, Runs, Told
-from kreplica.history.log_steps import times_of_steps, told_spans
+from kreplica.history.lives.told_line import Line
+from kreplica.history.months.log_steps import times_of_steps, told_spans
 from kreplica.history.reading import inside
 from kreplica.history.selection import HistoryMonth
 from kreplica.history.tables import LOG_TABLES, TABLES, HistoryTable
-from kreplica.history.told_line import Line
 from kreplica.model.columns import Indices, Integers, Mask
 from kreplica.model.schema import TableSchema
 from kreplica.model.table import Table

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kreplica.history.samples import all_samples
+from kreplica.history.lives.told_line import Line
+from kreplica.history.months.samples import all_samples
 from kreplica.history.tables import OBSERVATION, HistoryTable
-from kreplica.history.told_line import Line
 from kreplica.model.columns import Indices, IntColumn, Integers
 from kreplica.model.table import Table
 

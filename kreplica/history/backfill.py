@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from kreplica.errors import InputError, UsageError
-from kreplica.history.month import Added, Incoming, Month
+from kreplica.history.months.month import Added, Incoming, Month
 from kreplica.model.words import counted
 from kreplica.system.processes import in_new_processes, processors
-from kreplica.system.storage import Storage
+from kreplica.system.stores.storage import Storage
 
 MANY = 200
 """From so many snapshots on several processes take less time, with their start."""

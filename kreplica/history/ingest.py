@@ -14,16 +14,16 @@ from msgspec import Struct
 
 from kreplica.errors import ExitCode, UsageError, os_reason
 from kreplica.history.backfill import THIS_PROCESS, ClientWorkers, MonthTask, Workers, snapshots_of
-from kreplica.history.layout import is_cluster_folder, parse_month
 from kreplica.history.model import month_of
-from kreplica.history.month import Added, Incoming, drop_month
-from kreplica.history.observations import digest_of
+from kreplica.history.months.layout import is_cluster_folder, parse_month
+from kreplica.history.months.month import Added, Incoming, drop_month
+from kreplica.history.months.observations import digest_of
 from kreplica.model.rows import Meaning
 from kreplica.store.manifest import Manifest
 from kreplica.store.reading import StoredSnapshot, list_manifests, may_be_manifest
 from kreplica.store.selection import dump_directories
-from kreplica.system.locations import Place, is_file
-from kreplica.system.storage import Storage
+from kreplica.system.stores.locations import Place, is_file
+from kreplica.system.stores.storage import Storage
 
 Seen: TypeAlias = Callable[[int, int], object]
 

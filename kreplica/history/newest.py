@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from kreplica.history.layout import is_cluster_folder
+from kreplica.history.months.layout import is_cluster_folder
 from kreplica.history.selection import HistoryMonth, moment_of, month_name, months_of, open_month
 from kreplica.store.selection import Wanted
 from kreplica.system.guard import attempt
-from kreplica.system.storage import Storage
+from kreplica.system.stores.storage import Storage
 
 
 def newest_ms_in(storage: Storage, until: datetime | None = None) -> int | None:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kreplica.errors import UsageError
-from kreplica.history.as_of import cluster_as_of
 from kreplica.history.coding import Coder
-from kreplica.history.files import TAKEN_AT, time_array
 from kreplica.history.folding import Runs
-from kreplica.history.layout import OBSERVATIONS
-from kreplica.history.observations import SCHEMA, TAKEN_MS, to_table
+from kreplica.history.moments.as_of import cluster_as_of
+from kreplica.history.months.files import TAKEN_AT, time_array
+from kreplica.history.months.layout import OBSERVATIONS
+from kreplica.history.months.observations import SCHEMA, TAKEN_MS, to_table
 from kreplica.history.selection import Chosen, HistoryMonth, choose, storage_of
 from kreplica.history.tables import LAST_SEEN, OBSERVATION, TABLES, VALID_FROM, VALID_TO, HistoryTable
 from kreplica.model.columns import IntColumn, Integers, StringColumn
@@ -26,8 +26,8 @@ from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.model.table import Table
 from kreplica.store.arrow import to_arrow
 from kreplica.store.selection import Wanted
-from kreplica.system.locations import Place
-from kreplica.system.storage import Storage
+from kreplica.system.stores.locations import Place
+from kreplica.system.stores.storage import Storage
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -19,9 +19,9 @@ import numpy as np
 
 from kreplica.errors import InputError, KreplicaError, UsageError, os_reason
 from kreplica.history.coding import Coder
-from kreplica.history.files import decode_exceptions, decode_runs
 from kreplica.history.folding import Exceptions, Runs, Told
-from kreplica.history.layout import (
+from kreplica.history.months.files import decode_exceptions, decode_runs
+from kreplica.history.months.layout import (
     CLOSED,
     MANIFESTS,
     OBSERVATIONS,
@@ -35,11 +35,11 @@ from kreplica.history.layout import (
     parse_month,
     parse_number,
 )
-from kreplica.history.log_steps import LogStep, exact_name, times_of_steps, told_spans
-from kreplica.history.manifest import HistoryFile, HistoryManifest, decode_manifest
-from kreplica.history.month import RESTORE, Month
-from kreplica.history.observations import SCHEMA, Seen, from_table, newest_telling, times_of, told_by
-from kreplica.history.samples import all_samples
+from kreplica.history.months.log_steps import LogStep, exact_name, times_of_steps, told_spans
+from kreplica.history.months.manifest import HistoryFile, HistoryManifest, decode_manifest
+from kreplica.history.months.month import RESTORE, Month
+from kreplica.history.months.observations import SCHEMA, Seen, from_table, newest_telling, times_of, told_by
+from kreplica.history.months.samples import all_samples
 from kreplica.history.tables import TABLES, HistoryTable
 from kreplica.model.columns import Indices, Integers, StringColumn
 from kreplica.model.nearest_names import nearest_or_known
@@ -49,9 +49,9 @@ from kreplica.store.layout import path_segment
 from kreplica.store.selection import Wanted
 from kreplica.store.verification import FileProblem
 from kreplica.system.guard import attempt
-from kreplica.system.locations import Place, place_of, storage_at
-from kreplica.system.s3 import S3Place
-from kreplica.system.storage import Storage
+from kreplica.system.stores.locations import Place, place_of, storage_at
+from kreplica.system.stores.s3 import S3Place
+from kreplica.system.stores.storage import Storage
 from kreplica.system.untrusted_files import input_limit
 
 EVERY_TABLE = tuple(one.name for one in TABLES)

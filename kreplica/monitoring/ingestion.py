@@ -8,13 +8,13 @@ from datetime import datetime, timedelta
 from kreplica.errors import KreplicaError
 from kreplica.history.backfill import ClientWorkers, Workers
 from kreplica.history.ingest import Candidate, Ingested, Seen, ingest, stored_snapshots
-from kreplica.history.month import Incoming
-from kreplica.history.observations import digest_of_snapshot, taken_ms_of
+from kreplica.history.months.month import Incoming
+from kreplica.history.months.observations import digest_of_snapshot, taken_ms_of
 from kreplica.sources.dumps.dump import read_dump
 from kreplica.store.layout import MANIFESTS, parse_manifest_name
 from kreplica.system.guard import attempt
-from kreplica.system.locations import Place, storage_at
-from kreplica.system.s3 import S3Place
+from kreplica.system.stores.locations import Place, storage_at
+from kreplica.system.stores.s3 import S3Place
 
 
 def ingest_dumps(

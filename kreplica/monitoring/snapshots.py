@@ -16,8 +16,8 @@ from kreplica.sources import Facet, read_snapshot
 from kreplica.store.manifest import read_manifest
 from kreplica.store.writing import check_directory, write_snapshot
 from kreplica.system.guard import attempt
-from kreplica.system.locations import Place
 from kreplica.system.pool import Pool
+from kreplica.system.stores.locations import Place
 
 if TYPE_CHECKING:
     from kreplica.config.handle import ClusterHandle

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from urllib.parse import quote, unquote
 
-from kreplica.system.locations import Place
+from kreplica.system.stores.locations import Place
 
 MANIFESTS = "manifests"
 STAGING_PREFIX = ".writing-"

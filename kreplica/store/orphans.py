@@ -13,7 +13,7 @@ from kreplica.store.layout import MANIFESTS
 from kreplica.store.reading import ManifestListing
 from kreplica.store.remote import RemoteFiles
 from kreplica.store.verification import FileProblem
-from kreplica.system.locations import Place
+from kreplica.system.stores.locations import Place
 
 _UNNAMED = "no manifest names it: it is foreign, or left over from a snapshot that was never finished"
 _RANDOM = re.compile(r"-([0-9a-f]{12})\.(?:json|parquet)$")

@@ -30,9 +30,9 @@ from kreplica.store.layout import (
 from kreplica.store.manifest import DataFile, Manifest, SnapshotFacts, read_manifest
 from kreplica.store.parquet import TableReader, decode_table
 from kreplica.system.guard import attempt
-from kreplica.system.locations import Place, is_file, is_folder, names_at, place_of, read_at
 from kreplica.system.pool import all_results
-from kreplica.system.s3 import S3Place
+from kreplica.system.stores.locations import Place, is_file, is_folder, names_at, place_of, read_at
+from kreplica.system.stores.s3 import S3Place
 from kreplica.system.untrusted_files import beyond_limit, changed_at, input_limit, read_with_status
 
 READERS = 16

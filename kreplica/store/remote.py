@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kreplica.system.s3 import S3Place, S3Storage
+from kreplica.system.stores.s3 import S3Place, S3Storage
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,9 +21,9 @@ from kreplica.store.reading import manifest_names, read_manifests
 from kreplica.store.remote import RemoteFiles
 from kreplica.store.verification import FileProblem, problems_of
 from kreplica.system.guard import attempt
-from kreplica.system.locations import COPIES_AT_ONCE, Place
 from kreplica.system.pool import all_results
-from kreplica.system.s3 import S3Place, S3Storage
+from kreplica.system.stores.locations import COPIES_AT_ONCE, Place
+from kreplica.system.stores.s3 import S3Place, S3Storage
 
 CHECKERS = 8
 

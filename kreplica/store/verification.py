@@ -14,7 +14,7 @@ from kreplica.model.schema import BROKERS, PARTITIONS, TableSchema
 from kreplica.store.arrow import ARROW_TYPES
 from kreplica.store.manifest import DataFile, Manifest
 from kreplica.store.remote import RemoteFiles
-from kreplica.system.locations import Place
+from kreplica.system.stores.locations import Place
 from kreplica.system.untrusted_files import open_file, refuse_special
 
 READ_TABLES: tuple[TableSchema, ...] = (PARTITIONS, BROKERS)

@@ -28,9 +28,9 @@ from kreplica.store.layout import MANIFESTS, STAGING_PREFIX, SnapshotName
 from kreplica.store.manifest import DataFile, Manifest, SnapshotFacts, encode_manifest
 from kreplica.store.parquet import encode_table
 from kreplica.system.durable_files import make_folders, move, write_new
-from kreplica.system.locations import Place, place_of
-from kreplica.system.s3 import S3Place, S3Storage
-from kreplica.system.storage import is_there
+from kreplica.system.stores.locations import Place, place_of
+from kreplica.system.stores.s3 import S3Place, S3Storage
+from kreplica.system.stores.storage import is_there
 from kreplica.version import __version__
 
 _DAY_SECONDS = 86_400

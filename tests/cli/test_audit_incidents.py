@@ -12,7 +12,7 @@ from histories import HOUR, MARCH
 from history_folders import moment
 from planted_incidents import larger, restart, start, stop
 
-from kreplica.system.storage import LocalStorage
+from kreplica.system.stores.storage import LocalStorage
 
 
 @pytest.fixture

@@ -13,11 +13,11 @@ import pytest
 from generated_clusters import snapshot_of
 
 from kreplica.history.ingest import Candidate, ingest
-from kreplica.history.month import Incoming
+from kreplica.history.months.month import Incoming
 from kreplica.model.schema import CONFIGS
 from kreplica.model.snapshot import ClusterSnapshot, Gap
 from kreplica.model.table import Table
-from kreplica.system.storage import LocalStorage
+from kreplica.system.stores.storage import LocalStorage
 
 BEGIN = datetime(2026, 3, 31, 20, tzinfo=UTC)
 """April begins four hours later."""

@@ -178,7 +178,7 @@ def test_a_store_that_goes_away_is_no_damage(
     kreplica: Any, store: ObjectStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from kreplica.errors import UnreachableError
-    from kreplica.system.s3 import S3Storage
+    from kreplica.system.stores.s3 import S3Storage
 
     kreplica("snapshot", "--dump", "sample", "--out", "s3://fleet/going")
     read = S3Storage.read

@@ -15,7 +15,7 @@ from history_folders import TYPED, candidate, defined_runs
 from kreplica import MetadataQuestion, decode_metadata, ingest_dumps
 from kreplica.history.ingest import ingest
 from kreplica.history.model import Observation
-from kreplica.system.storage import LocalStorage
+from kreplica.system.stores.storage import LocalStorage
 
 ORDERS, OTHERS = ("orders", 0), ("orders", 1)
 SEEN = [

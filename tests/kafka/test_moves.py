@@ -22,7 +22,6 @@ from clusters import partitions, produce, wait_for_leaders, wait_for_replicas, w
 from waiting import until
 
 from kreplica.config.handle import ClusterHandle
-from kreplica.execution.moves.automatic_rate import RateBounds
 from kreplica.execution.moves.carrying_out import (
     CarryOutOptions,
     MoveOutcome,
@@ -32,10 +31,11 @@ from kreplica.execution.moves.carrying_out import (
     moves_rollback,
     moves_status,
 )
-from kreplica.execution.moves.plan import PlanRequest, plan_replicas
-from kreplica.execution.moves.plan_file import write_replica_plan
+from kreplica.execution.moves.plans.plan import PlanRequest, plan_replicas
+from kreplica.execution.moves.plans.plan_file import write_replica_plan
 from kreplica.execution.moves.rate_request import rebalance_throttle
 from kreplica.execution.moves.session import MoveOptions
+from kreplica.execution.moves.throttles.automatic_rate import RateBounds
 from kreplica.planner.reassignment.steps import MoveLimits
 from kreplica.sandbox import Mode, Sandbox
 from kreplica.sandbox.load.load import LoadResult, LoadSettings, run_load

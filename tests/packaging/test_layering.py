@@ -43,7 +43,7 @@ def test_the_contracts_hold(root: Path) -> None:
     ("file", "line"),
     [
         ("kreplica/model/breach.py", "import commands.shared.printing.output"),
-        ("kreplica/model/breach.py", "import analyzers.session"),
+        ("kreplica/model/breach.py", "import analyzers.sessions.session"),
         ("kreplica/health/breach.py", "import rich.console"),
         ("commands/breach.py", "import pyspark.sql"),
         ("kreplica/store/breach.py", "import kreplica.sources"),

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from analyzers.session import settings_for, spark_session
-from analyzers.timeline import Observation, Timeline
-from kreplica.history.observations import digest_of_snapshot
+from analyzers.reading.timeline import Observation, Timeline
+from analyzers.sessions.session import settings_for, spark_session
+from kreplica.history.months.observations import digest_of_snapshot
 from kreplica.history.tables import OBSERVATION, TABLES, is_whole
 from kreplica.model.schema import BROKERS, PARTITIONS, TableSchema
 from kreplica.model.snapshot import ClusterSnapshot
@@ -20,7 +20,7 @@ from kreplica.model.table import Table
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from analyzers.frames import Fleet
+    from analyzers.reading.frames import Fleet
 
 
 @pytest.fixture(scope="session")
@@ -101,8 +101,8 @@ def _assignment(random: Random) -> dict[str, object]:
 
 
 def _fleet(spark: SparkSession, snapshots: Sequence[ClusterSnapshot]) -> Fleet:
-    from analyzers.broker_facts import Facts
-    from analyzers.frames import assemble
+    from analyzers.reading.broker_facts import Facts
+    from analyzers.reading.frames import assemble
 
     timeline = Timeline(map(observation, snapshots))
     by_digest = {digest_of_snapshot(snapshot): snapshot for snapshot in snapshots}
@@ -137,7 +137,7 @@ def _rows(
 ) -> DataFrame:
     from pyspark.sql.types import IntegerType, StructField, StructType
 
-    from analyzers.frames import spark_schema
+    from analyzers.reading.frames import spark_schema
 
     rows = [(*row.values(), number) for number in wanted for row in snapshots[number].table(table).rows()]
     fields = [*spark_schema(table).fields, StructField(OBSERVATION, IntegerType())]

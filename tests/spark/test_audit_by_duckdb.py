@@ -18,7 +18,7 @@ from kreplica.history.selection import choose
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.store.selection import Wanted, select_snapshots
 from kreplica.store.writing import write_snapshot
-from kreplica.system.storage import LocalStorage
+from kreplica.system.stores.storage import LocalStorage
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -175,9 +175,9 @@ def test_counts_and_spans_are_those_of_duckdb_on_the_documented_layouts(
     spark: SparkSession, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from analyzers.audit import Audit
-    from analyzers.frames import read_fleet
-    from analyzers.histories import read_history
-    from analyzers.sources import Sources
+    from analyzers.reading.frames import read_fleet
+    from analyzers.reading.histories import read_history
+    from analyzers.reading.sources import Sources
 
     monkeypatch.chdir(tmp_path)
     for snapshot in fleet(Random(20)):

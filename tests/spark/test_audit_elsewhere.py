@@ -185,10 +185,10 @@ def assert_folded_alike(master: str, folder: Path) -> None:
 
 LOSING_A_WORKER = """
 import contextlib, os, signal, sys, threading, time
-import analyzers.session
+import analyzers.sessions.session
 from commands.main import run
 
-start = analyzers.session.spark_session
+start = analyzers.sessions.session.spark_session
 killed = []
 
 def lose(session):
@@ -203,7 +203,7 @@ def losing(*place):
         threading.Thread(target=lose, args=[session], daemon=True).start()
         yield session
 
-analyzers.session.spark_session = losing
+analyzers.sessions.session.spark_session = losing
 code = run(sys.argv[2:])
 print(time.monotonic() - killed[0], file=sys.stderr)
 sys.exit(code)
@@ -322,7 +322,7 @@ import sys
 from pathlib import Path
 import analyzers.backfill
 import kreplica
-from analyzers.session import spark_session
+from analyzers.sessions.session import spark_session
 from commands.start import main
 from kreplica.monitoring.ingestion import ingest_dumps
 

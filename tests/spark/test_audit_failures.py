@@ -30,7 +30,7 @@ def test_a_session_leaves_the_environment_to_others_while_it_runs(spark: SparkSe
 
 
 def test_what_a_session_keeps_it_lets_go(spark: SparkSession) -> None:
-    from analyzers.session import _let_go, kept
+    from analyzers.sessions.session import _let_go, kept
 
     one, other = spark.range(7), spark.range(8)
     assert (kept(one).count(), kept(other).count()) == (7, 8)
@@ -49,8 +49,8 @@ def test_a_file_that_changes_meanwhile_is_named(
     spark: SparkSession, root: Path, tmp_path: Path, harm: Callable[[Path], None], capfd: pytest.CaptureFixture[str]
 ) -> None:
     from analyzers.audit import Audit
-    from analyzers.failures import explained
-    from analyzers.frames import read_fleet
+    from analyzers.reading.frames import read_fleet
+    from analyzers.sessions.failures import explained
 
     dumps = shutil.copytree(root / "kreplica" / "data" / "fleet", tmp_path / "odd name, 100% [a-b]+{c}")
     selection = select_snapshots([dumps], Wanted())

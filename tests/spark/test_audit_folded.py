@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from analyzers.fleet_audit import run_audit
-from analyzers.folded import folded
+from analyzers.reading.folded import folded
 from kreplica.health.listing import count_all
 from kreplica.health.rules import ALL_RULES
 from kreplica.model.evaluate import Evaluator

@@ -23,8 +23,8 @@ from kreplica.errors import InputError, UsageError
 from kreplica.health.listing import count_all
 from kreplica.health.rules import ALL_RULES as RULES
 from kreplica.history.ingest import Candidate, ingest, stored_snapshots
-from kreplica.history.month import Incoming
-from kreplica.history.observations import digest_of_snapshot
+from kreplica.history.months.month import Incoming
+from kreplica.history.months.observations import digest_of_snapshot
 from kreplica.history.selection import choose
 from kreplica.model.evaluate import Evaluator
 from kreplica.model.schema import CONFIGS
@@ -32,7 +32,7 @@ from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.model.table import Table
 from kreplica.store.selection import Wanted
 from kreplica.store.writing import write_snapshot
-from kreplica.system.storage import LocalStorage
+from kreplica.system.stores.storage import LocalStorage
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -60,8 +60,8 @@ def candidate(snapshot: ClusterSnapshot) -> Candidate:
 
 def audit_of(spark: SparkSession, storage: LocalStorage, rules: frozenset[str] = ALL_RULES, **facts: Any) -> Audit:
     from analyzers.audit import Audit
-    from analyzers.histories import read_history
-    from analyzers.sources import Sources
+    from analyzers.reading.histories import read_history
+    from analyzers.reading.sources import Sources
 
     wanted = facts.pop("wanted", Wanted())
     return Audit(read_history(spark, storage, Sources(choose(storage, wanted, logs=True))), rules, **facts)
@@ -163,7 +163,7 @@ def test_the_packaged_fleet_is_judged_alike_as_dumps_and_as_a_history(
     spark: SparkSession, root: Path, tmp_path: Path
 ) -> None:
     from analyzers.audit import Audit
-    from analyzers.frames import read_fleet
+    from analyzers.reading.frames import read_fleet
     from kreplica.store.selection import select_snapshots
 
     fleet = root / "kreplica" / "data" / "fleet"
@@ -180,8 +180,8 @@ def test_the_packaged_fleet_is_judged_alike_as_dumps_and_as_a_history(
 def test_a_run_is_cut_where_a_broker_changes_that_it_names(
     spark: SparkSession, tmp_path: Path, flapping: int, rows: list[tuple[int, int]]
 ) -> None:
-    from analyzers.histories import read_history
-    from analyzers.sources import Sources
+    from analyzers.reading.histories import read_history
+    from analyzers.reading.sources import Sources
 
     states = (True, False, True, True, False)
     storage = taken_in(
@@ -406,8 +406,8 @@ def test_a_history_is_known_by_its_layout_and_stands_alone(tmp_path: Path) -> No
 
 
 def test_a_time_of_which_logs_alone_tell_is_audited_but_not_by_snapshot(tmp_path: Path) -> None:
-    from analyzers.criteria import criteria_of
     from analyzers.fleet_audit import run_audit, select_fleet
+    from analyzers.rules.criteria import criteria_of
 
     snapshots, logs = planted_logs()
     storage = taken_in(snapshots, tmp_path)

@@ -12,11 +12,11 @@ import pyarrow.parquet as pq
 import pytest
 from fleet_histories import PlantedCluster, chosen_of
 
-from analyzers.over_time import found_over_time, span_order
 from analyzers.rows import SnapshotFinding, SpanFinding
+from analyzers.rules.over_time import found_over_time, span_order
 from kreplica.fleet.worsening import Stretch
 from kreplica.history.selection import choose
-from kreplica.system.storage import LocalStorage
+from kreplica.system.stores.storage import LocalStorage
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -44,8 +44,8 @@ def history(tmp_path: Path) -> Path:
 
 def audit_of(spark: SparkSession, history: Path, *rules: str) -> Audit:
     from analyzers.audit import Audit
-    from analyzers.histories import read_history
-    from analyzers.sources import Sources
+    from analyzers.reading.histories import read_history
+    from analyzers.reading.sources import Sources
 
     storage = LocalStorage(history)
     chosen = choose(storage)

@@ -61,7 +61,7 @@ def outcome(spark: SparkSession, fleet: Path) -> Outcome:
 
 def audited(spark: SparkSession, folders: list[Path]) -> Outcome:
     from analyzers.audit import Audit
-    from analyzers.frames import read_fleet
+    from analyzers.reading.frames import read_fleet
     from kreplica.store.selection import Wanted, select_snapshots
 
     selection = select_snapshots(folders, Wanted())

@@ -17,9 +17,9 @@ from analyzers import backfill
 from analyzers.backfill import FEW, SparkWorkers, unfit, workers_for
 from kreplica.history.backfill import ClientWorkers, MonthTask
 from kreplica.history.ingest import Candidate, ingest, stored_snapshots
-from kreplica.history.month import Added
+from kreplica.history.months.month import Added
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.system.storage import LocalStorage
+from kreplica.system.stores.storage import LocalStorage
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -21,8 +21,8 @@ RunCli = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def refusal(spark: SparkSession, where: str) -> str:
-    from analyzers.custom_rules import rules_on_spark
-    from analyzers.rule_files import CustomRule
+    from analyzers.rules.custom_rules import rules_on_spark
+    from analyzers.rules.rule_files import CustomRule
     from kreplica.errors import InputError
     from kreplica.health.rules import Severity
 

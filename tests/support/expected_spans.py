@@ -13,7 +13,7 @@ from typing import Any
 
 from kreplica.health.findings import Finding, find
 from kreplica.health.rules import GROUP_RULES, PARTITION_RULES, RowsWhere
-from kreplica.history.observations import digest_of_snapshot
+from kreplica.history.months.observations import digest_of_snapshot
 from kreplica.model.evaluate import Evaluator
 from kreplica.model.schema import PARTITIONS
 from kreplica.model.snapshot import ClusterSnapshot

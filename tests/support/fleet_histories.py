@@ -21,13 +21,13 @@ from kreplica.fleet.finding import FleetFinding
 from kreplica.fleet.judging import judge_cluster, newest_ms
 from kreplica.fleet.rule import Circumstances
 from kreplica.history.ingest import Candidate, ingest
-from kreplica.history.month import Incoming
-from kreplica.history.observations import digest_of_snapshot
+from kreplica.history.months.month import Incoming
+from kreplica.history.months.observations import digest_of_snapshot
 from kreplica.history.selection import Chosen, choose
 from kreplica.model.schema import BROKERS, CONFIGS, GROUPS, LOG_DIRS, PARTITIONS, QUORUM, REPLICAS
 from kreplica.model.snapshot import ClusterSnapshot, Gap
 from kreplica.model.table import Table
-from kreplica.system.storage import LocalStorage, Storage
+from kreplica.system.stores.storage import LocalStorage, Storage
 
 Row = dict[str, Any]
 

@@ -14,11 +14,11 @@ from generated_clusters import snapshot_of
 from kreplica.history.coding import Coder
 from kreplica.history.ingest import Candidate
 from kreplica.history.model import Observation, fold
-from kreplica.history.month import Incoming
+from kreplica.history.months.month import Incoming
 from kreplica.history.selection import HistoryMonth, KeyFilter
 from kreplica.history.tables import TABLES
 from kreplica.model.snapshot import ClusterSnapshot, Gap
-from kreplica.system.storage import LocalStorage
+from kreplica.system.stores.storage import LocalStorage
 
 TYPED = {"leader": (0, 7, -1), "elr": ([], [1], [1, -2]), "topic_id": ("", "a", "ä")}
 NAMES = {"leader": "leader", "isr": "elr", "topic_id": "topic_id"}

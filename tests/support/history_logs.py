@@ -12,16 +12,16 @@ import numpy as np
 from histories import HOUR, MARCH
 
 from kreplica.history.ingest import Candidate, Ingested, ingest
-from kreplica.history.log_steps import LogChanges, LogSlice, LogStep, StepKind
 from kreplica.history.model import Key
-from kreplica.history.month import Incoming
-from kreplica.history.observations import taken_ms_of
+from kreplica.history.months.log_steps import LogChanges, LogSlice, LogStep, StepKind
+from kreplica.history.months.month import Incoming
+from kreplica.history.months.observations import taken_ms_of
 from kreplica.history.tables import LOG_TABLES
 from kreplica.model.columns import column_from_values
 from kreplica.model.schema import TableSchema
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.model.table import Table
-from kreplica.system.storage import LocalStorage, Storage
+from kreplica.system.stores.storage import LocalStorage, Storage
 
 APRIL = MARCH + 4 * HOUR
 PARTITIONS = LOG_TABLES[0]

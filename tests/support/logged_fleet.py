@@ -59,8 +59,8 @@ def make_logged_fleet(root: Path, history: Path, store: ObjectStore) -> LoggedFl
 
 def audited_here(spark: SparkSession, history: Path) -> list[tuple[object, ...]]:
     """Findings of an audit of a history in this process."""
-    from analyzers.criteria import criteria_of
     from analyzers.fleet_audit import run_audit, select_fleet
+    from analyzers.rules.criteria import criteria_of
 
     found = run_audit(spark, select_fleet([history]), criteria_of(None))
     return _told(msgspec.json.decode(msgspec.json.encode(row)) for row in found.audit.findings())

@@ -10,10 +10,10 @@ from typing import Any
 from moving_cluster import SIZE, MovingCluster
 
 from kreplica.execution.journal import Operation
-from kreplica.execution.moves.journal import open_move_journal, read_move_journal
-from kreplica.execution.moves.plan import PlanRequest, ReplicaPlan, plan_replicas
-from kreplica.execution.moves.plan_file import read_replica_plan, write_replica_plan
-from kreplica.execution.moves.progress import MoveProgress, MoveState, replay_moves
+from kreplica.execution.moves.plans.journal import open_move_journal, read_move_journal
+from kreplica.execution.moves.plans.plan import PlanRequest, ReplicaPlan, plan_replicas
+from kreplica.execution.moves.plans.plan_file import read_replica_plan, write_replica_plan
+from kreplica.execution.moves.plans.progress import MoveProgress, MoveState, replay_moves
 from kreplica.execution.moves.runner import MoveRun, run_moves
 from kreplica.execution.moves.session import MoveOptions, MoveSession
 from kreplica.planner.reassignment.changed_directory import ChangedDirectory

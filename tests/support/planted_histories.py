@@ -11,9 +11,9 @@ from histories import HOUR, MARCH
 from history_folders import moment
 
 from kreplica.history.ingest import Candidate, ingest
-from kreplica.history.month import Incoming
+from kreplica.history.months.month import Incoming
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.system.storage import LocalStorage
+from kreplica.system.stores.storage import LocalStorage
 
 KRAFT = {"metadata.version": 27, "eligible.leader.replicas.version": 1}
 BROKERS = [{"broker": broker, "rack": f"r{min(broker, 3)}", "alive": True} for broker in (1, 2, 3, 4)]

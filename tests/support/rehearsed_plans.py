@@ -7,8 +7,8 @@ from typing import Any
 
 from generated_clusters import partition, snapshot_of
 
-from kreplica.execution.moves.change import ReplicaChange
-from kreplica.execution.moves.plan import SCHEMA, ReplicaPlan
+from kreplica.execution.moves.plans.change import ReplicaChange
+from kreplica.execution.moves.plans.plan import SCHEMA, ReplicaPlan
 from kreplica.execution.plan import PlanKind, partition_facts
 from kreplica.execution.rehearsal.rehearsing import Rehearsal, rehearsal_of
 from kreplica.execution.rehearsal.staging import Staged, stage_of

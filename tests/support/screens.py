@@ -190,7 +190,7 @@ def _answer(line: str) -> str:
 @contextmanager
 def _terminal_of(width: int) -> Iterator[None]:
     """A folder of its own with the golden files in it, for what the command lines of one name write."""
-    from kreplica.history.lives import Lives
+    from kreplica.history.lives.reading import Lives
     from kreplica.model.snapshot import ClusterSnapshot
 
     here = Path.cwd()

@@ -12,7 +12,7 @@ from commands.shared.options import OutputOption
 from commands.shared.spark_options import FoldingMasterOption, RemoteOption, SettingOption, settings_of
 
 if TYPE_CHECKING:
-    from kreplica.system.locations import Place
+    from kreplica.system.stores.locations import Place
 
 DumpsArgument = Annotated[
     list[str],

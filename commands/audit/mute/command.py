@@ -58,7 +58,7 @@ def mute(
 
     more: list[str] = []
     if rules is not None:
-        from analyzers.rule_files import read_rules
+        from analyzers.rules.rule_files import read_rules
 
         more = [one.name for one in read_rules(rules)]
     found = mute_rule(rule, parse_coming(until, "--until"), cluster=cluster, topic=topic, at_most=at_most, more=more)

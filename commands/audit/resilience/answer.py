@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from commands.audit.known_time import known_clusters, known_time
 from commands.shared.printing.output import Answer
-from kreplica.fleet.resilience import Exposure, Resilience
+from kreplica.fleet.availability.resilience import Exposure, Resilience
 
 
 def answer_to(found: Resilience) -> Answer[Exposure]:

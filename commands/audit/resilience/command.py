@@ -41,7 +41,7 @@ def resilience(
     from commands.audit.resilience.answer import answer_to
     from commands.audit.resilience.screen import show
     from commands.shared.printing.output import emit
-    from kreplica.fleet.resilience import resilience_in
+    from kreplica.fleet.availability.resilience import resilience_in
     from kreplica.system.processes import processors
 
     found = resilience_in(history, wanted_of(clusters_of(cluster, cluster_group), since, until), processors())

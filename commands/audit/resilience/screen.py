@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 from commands.shared.printing.screen import print_lines, print_rows, print_verdict, utc
 from commands.shared.printing.verdicts import COLORS
 from kreplica.errors import ExitCode
-from kreplica.fleet.losses import LostKind
-from kreplica.fleet.resilience import Exposure
+from kreplica.fleet.availability.losses import LostKind
+from kreplica.fleet.availability.resilience import Exposure
 from kreplica.model.durations import spell_duration
 from kreplica.model.words import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from kreplica.fleet.resilience import Resilience
+    from kreplica.fleet.availability.resilience import Resilience
 
 MOST_ROWS = 20
 """Rows of the table at most; the other forms give all."""

@@ -6,7 +6,7 @@ from collections import Counter
 
 from commands.audit.known_time import known_clusters, known_time
 from commands.shared.printing.output import Answer
-from kreplica.fleet.slo import Downtime, Service, Standing
+from kreplica.fleet.availability.slo import Downtime, Service, Standing
 
 
 def answer_to(found: Service) -> Answer[Downtime]:

@@ -58,7 +58,7 @@ def slo(
     from commands.audit.slo.answer import answer_to
     from commands.audit.slo.screen import show
     from commands.shared.printing.output import emit
-    from kreplica.fleet.slo import OutagesBy, outages_in
+    from kreplica.fleet.availability.slo import OutagesBy, outages_in
     from kreplica.system.processes import processors
 
     wanted = wanted_of(clusters_of(cluster, cluster_group), since, until)

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 from commands.shared.printing.screen import print_lines, print_rows, print_verdict, utc
 from commands.shared.printing.verdicts import COLORS
 from kreplica.errors import ExitCode
-from kreplica.fleet.slo import Downtime, Standing
+from kreplica.fleet.availability.slo import Downtime, Standing
 from kreplica.model.durations import spell_duration
 from kreplica.model.words import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from kreplica.fleet.slo import Service
+    from kreplica.fleet.availability.slo import Service
 
 MOST_ROWS = 20
 """Rows of the table at most; the other forms give all."""

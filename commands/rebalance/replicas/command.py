@@ -16,7 +16,7 @@ from commands.shared.values import parse_duration, parse_ids, parse_percent, par
 from kreplica.errors import UsageError
 
 if TYPE_CHECKING:
-    from kreplica.execution.moves.reassignment_json import NamedReassignments
+    from kreplica.execution.moves.plans.reassignment_json import NamedReassignments
     from kreplica.planner.reassignment.request import Reason, Request
     from kreplica.planner.reassignment.steps import MoveLimits
 
@@ -449,7 +449,7 @@ def _limits(bytes_per_broker: str | None, moves_per_broker: int, moves: int) -> 
 def _wanted(request: Request, file: Path | None) -> Request | NamedReassignments:
     """The reasons, or the replicas of a file."""
     if file is not None:
-        from kreplica.execution.moves.reassignment_json import read_reassignment_json
+        from kreplica.execution.moves.plans.reassignment_json import read_reassignment_json
 
         if request.reasons:
             raise UsageError(

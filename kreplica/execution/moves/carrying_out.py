@@ -13,7 +13,6 @@ from kreplica.config.handle import ClusterHandle
 from kreplica.control.boundary import require_brokers, require_writable
 from kreplica.errors import ChangeRefusedError, ExitCode, KreplicaError
 from kreplica.execution.journal import Operation
-from kreplica.execution.moves.change import ReplicaChange
 from kreplica.execution.moves.cluster import LiveCluster
 from kreplica.execution.moves.cordoning import (
     CordonedCluster,
@@ -23,16 +22,17 @@ from kreplica.execution.moves.cordoning import (
     still_cordoned,
     uncordon,
 )
-from kreplica.execution.moves.directory_moves import take_directories_back
-from kreplica.execution.moves.journal import Event, MoveJournal, entry
+from kreplica.execution.moves.directories.moves import take_directories_back
 from kreplica.execution.moves.plan_state import MovePlanState, compared_with, locked, look_at_replica_plan
+from kreplica.execution.moves.plans.change import ReplicaChange
+from kreplica.execution.moves.plans.journal import Event, MoveJournal, entry
 from kreplica.execution.moves.preferred_leaders import Electing, ElectingCluster, elect_preferred_leaders
 from kreplica.execution.moves.rate_request import requests_of
-from kreplica.execution.moves.rate_warnings import low_rate_warnings, measured_writes
 from kreplica.execution.moves.rows import DRIFTED, MoveRow, move_rows
 from kreplica.execution.moves.runner import MoveRun, refuse_second_runner, run_moves
 from kreplica.execution.moves.session import MoveOptions, MoveSession
 from kreplica.execution.moves.taking_back import take_back
+from kreplica.execution.moves.throttles.rate_warnings import low_rate_warnings, measured_writes
 from kreplica.execution.progress import Phase
 from kreplica.model.snapshot import ClusterSnapshot, MetadataMode
 from kreplica.model.words import counted, ids

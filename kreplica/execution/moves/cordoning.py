@@ -13,16 +13,16 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from kreplica.errors import ChangeRefusedError
-from kreplica.execution.moves.journal import CordonNote, Event, entry
+from kreplica.execution.moves.plans.journal import CordonNote, Event, entry
 from kreplica.model.cordons import EVERY_DIRECTORY, SETTING
 from kreplica.model.words import counted, ids, listed, named
 
 if TYPE_CHECKING:
     from kreplica.control.settings import SettingResult
     from kreplica.execution.journal import Operation
-    from kreplica.execution.moves.change import ReplicaChange
-    from kreplica.execution.moves.journal import Entry
-    from kreplica.execution.moves.plan import ReplicaPlan
+    from kreplica.execution.moves.plans.change import ReplicaChange
+    from kreplica.execution.moves.plans.journal import Entry
+    from kreplica.execution.moves.plans.plan import ReplicaPlan
     from kreplica.model.snapshot import ClusterSnapshot
 
 

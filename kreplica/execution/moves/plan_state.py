@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 from kreplica.errors import ChangeRefusedError
 from kreplica.execution.executor import check_cluster
 from kreplica.execution.journal import Operation
-from kreplica.execution.moves.change import ReplicaChange
 from kreplica.execution.moves.cluster import MoveCluster
-from kreplica.execution.moves.directory_stage import DirectoryCheck, brokers_of, check_directory
-from kreplica.execution.moves.journal import MoveJournal, open_move_journal, read_move_journal
-from kreplica.execution.moves.plan import ReplicaPlan
-from kreplica.execution.moves.plan_file import read_replica_plan
-from kreplica.execution.moves.progress import MoveProgress, MoveState, replay_moves
+from kreplica.execution.moves.directories.stage import DirectoryCheck, brokers_of, check_directory
+from kreplica.execution.moves.plans.change import ReplicaChange
+from kreplica.execution.moves.plans.journal import MoveJournal, open_move_journal, read_move_journal
+from kreplica.execution.moves.plans.plan import ReplicaPlan
+from kreplica.execution.moves.plans.plan_file import read_replica_plan
+from kreplica.execution.moves.plans.progress import MoveProgress, MoveState, replay_moves
+from kreplica.execution.moves.plans.safety import controller_of, judge, obstacle
+from kreplica.execution.moves.plans.stage import ChangeCheck, Stage, check_change
 from kreplica.execution.moves.runner import why_stuck
-from kreplica.execution.moves.safety import controller_of, judge, obstacle
-from kreplica.execution.moves.stage import ChangeCheck, Stage, check_change
 from kreplica.execution.plan import PartitionKey
 from kreplica.planner.reassignment.changed_directory import ChangedDirectory, ReplicaKey
 from kreplica.sources.kafka.log_dirs import BrokerLogs

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from kreplica.execution.drift import got_worse, trouble
 from kreplica.execution.moves.cluster import MoveCluster
-from kreplica.execution.moves.journal import ElectionNote, Event, entry
+from kreplica.execution.moves.plans.journal import ElectionNote, Event, entry
 from kreplica.execution.plan import LeaderChange
 from kreplica.model.snapshot import INTERNAL_TOPICS
 from kreplica.model.words import counted
@@ -23,7 +23,7 @@ from kreplica.planner.preferred_leaders import Election, batches, plan_elections
 if TYPE_CHECKING:
     from kreplica.execution.elections import Outcome
     from kreplica.execution.journal import Operation
-    from kreplica.execution.moves.change import ReplicaChange
+    from kreplica.execution.moves.plans.change import ReplicaChange
     from kreplica.execution.moves.session import Journal, MoveOptions
     from kreplica.execution.plan import PartitionKey
     from kreplica.model.snapshot import ClusterSnapshot

@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Struct
 
 from kreplica.errors import ChangeRefusedError, ExitCode, UsageError, os_reason
-from kreplica.execution.moves.journal import Entry, Event, RateNote, read_move_journal
 from kreplica.execution.moves.plan_state import MovePlanState, open_replica_plan
-from kreplica.execution.moves.rate_changes import RateRequest
-from kreplica.execution.moves.rate_warnings import small_rate
+from kreplica.execution.moves.plans.journal import Entry, Event, RateNote, read_move_journal
+from kreplica.execution.moves.throttles.rate_changes import RateRequest
+from kreplica.execution.moves.throttles.rate_warnings import small_rate
 from kreplica.execution.progress import Phase
 from kreplica.model.rows import Int32, Meaning
 from kreplica.system.durable_files import write_whole

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Struct, field
 
-from kreplica.execution.moves.directory_moves import why_stuck_within
-from kreplica.execution.moves.directory_stage import DirectoryCheck, DirectoryStage
-from kreplica.execution.moves.progress import MoveState
-from kreplica.execution.moves.stage import Stage
+from kreplica.execution.moves.directories.moves import why_stuck_within
+from kreplica.execution.moves.directories.stage import DirectoryCheck, DirectoryStage
+from kreplica.execution.moves.plans.progress import MoveState
+from kreplica.execution.moves.plans.stage import Stage
 from kreplica.model.rows import Int32, Meaning, of_partition
 
 if TYPE_CHECKING:
-    from kreplica.execution.moves.change import ReplicaChange
     from kreplica.execution.moves.plan_state import MovePlanState
+    from kreplica.execution.moves.plans.change import ReplicaChange
     from kreplica.planner.reassignment.changed_directory import ChangedDirectory
 
 DRIFTED, WAITING = "drifted", "waiting"

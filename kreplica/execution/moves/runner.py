@@ -25,23 +25,20 @@ from kreplica.errors import ChangeRefusedError, KreplicaError, UnreachableError
 from kreplica.execution.drift import Trouble, got_worse, trouble
 from kreplica.execution.executor import check_cluster
 from kreplica.execution.journal import Operation
-from kreplica.execution.moves.change import ReplicaChange
 from kreplica.execution.moves.clock import Clock
-from kreplica.execution.moves.directory_moves import DirectoryMoves, Watch
-from kreplica.execution.moves.directory_stage import DirectoryCheck, DirectoryStage, future_sizes
-from kreplica.execution.moves.journal import Entry, Event, MoveNote, MoveResult, Outcome, entry
+from kreplica.execution.moves.directories.moves import DirectoryMoves, Watch
+from kreplica.execution.moves.directories.stage import DirectoryCheck, DirectoryStage, future_sizes
 from kreplica.execution.moves.looks import Looks
-from kreplica.execution.moves.plan import queued_move
-from kreplica.execution.moves.progress import MoveProgress, MoveState
-from kreplica.execution.moves.rate_changes import (
-    RateChanges,
-    rate_to_begin_with,
-)
-from kreplica.execution.moves.rate_warnings import StalledCopies
-from kreplica.execution.moves.safety import controller_of, judge, left_copy, obstacle
+from kreplica.execution.moves.plans.change import ReplicaChange
+from kreplica.execution.moves.plans.journal import Entry, Event, MoveNote, MoveResult, Outcome, entry
+from kreplica.execution.moves.plans.plan import queued_move
+from kreplica.execution.moves.plans.progress import MoveProgress, MoveState
+from kreplica.execution.moves.plans.safety import controller_of, judge, left_copy, obstacle
+from kreplica.execution.moves.plans.stage import ChangeCheck, Stage, check_change
 from kreplica.execution.moves.session import MoveSession
-from kreplica.execution.moves.stage import ChangeCheck, Stage, check_change
-from kreplica.execution.moves.throttling import Throttling
+from kreplica.execution.moves.throttles.rate_changes import RateChanges, rate_to_begin_with
+from kreplica.execution.moves.throttles.rate_warnings import StalledCopies
+from kreplica.execution.moves.throttles.throttling import Throttling
 from kreplica.execution.plan import PartitionKey
 from kreplica.model.snapshot import MetadataMode
 from kreplica.model.words import counted
@@ -51,7 +48,7 @@ from kreplica.sources.kafka.log_dirs import BrokerLogs
 from kreplica.sources.kafka.reassignments import Move
 
 if TYPE_CHECKING:
-    from kreplica.execution.moves.plan import ReplicaPlan
+    from kreplica.execution.moves.plans.plan import ReplicaPlan
     from kreplica.model.snapshot import ClusterSnapshot
 
 TAKEN_SECONDS = 20.0

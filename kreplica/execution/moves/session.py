@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Protocol
 
 from kreplica.execution.moves.clock import MACHINE_CLOCK, Clock
 from kreplica.execution.moves.cluster import MoveCluster
-from kreplica.execution.moves.journal import Entry
-from kreplica.execution.moves.progress import MoveProgress
-from kreplica.execution.moves.rate_changes import RateRequest, Throttle, nobody_asks
+from kreplica.execution.moves.plans.journal import Entry
+from kreplica.execution.moves.plans.progress import MoveProgress
+from kreplica.execution.moves.throttles.rate_changes import RateRequest, Throttle, nobody_asks
 
 if TYPE_CHECKING:
-    from kreplica.execution.moves.plan import ReplicaPlan
+    from kreplica.execution.moves.plans.plan import ReplicaPlan
 
 
 class Journal(Protocol):

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from kreplica.execution.moves.change import ReplicaChange
+from kreplica.execution.moves.plans.change import ReplicaChange
 from kreplica.model.words import listed
-from kreplica.planner.reassignment.certificate import Bound, BoundKind, Certificate, Quantity
+from kreplica.planner.reassignment.certificates.certificate import Bound, BoundKind, Certificate, Quantity
 
 if TYPE_CHECKING:
     from kreplica.model.snapshot import ClusterSnapshot

@@ -11,7 +11,7 @@ from kreplica.errors import ChangeRefusedError, InputError
 from kreplica.execution.drift import StepCheck, look_at_steps
 from kreplica.execution.executor import FACETS, check_cluster
 from kreplica.execution.journal import read_journal
-from kreplica.execution.moves.plan_file import plan_kind
+from kreplica.execution.moves.plans.plan_file import plan_kind
 from kreplica.execution.plan import PartitionKey, Plan, PlanKind
 from kreplica.execution.plan_file import read_plan
 from kreplica.execution.progress import Phase, Progress, State, replay

@@ -11,10 +11,10 @@ from msgspec import Struct
 
 from kreplica.errors import ChangeRefusedError, ExitCode, UsageError
 from kreplica.execution.journal_file import clear_journal
-from kreplica.execution.moves.change import ReplicaChange
-from kreplica.execution.moves.plan import LeftOut, PlanRequest, ReplicaPlan, plan_replicas
-from kreplica.execution.moves.plan_file import write_replica_plan
-from kreplica.execution.moves.reassignment_json import NamedReassignments, write_reassignment_json
+from kreplica.execution.moves.plans.change import ReplicaChange
+from kreplica.execution.moves.plans.plan import LeftOut, PlanRequest, ReplicaPlan, plan_replicas
+from kreplica.execution.moves.plans.plan_file import write_replica_plan
+from kreplica.execution.moves.plans.reassignment_json import NamedReassignments, write_reassignment_json
 from kreplica.execution.rebalance.downtime import with_dead_brokers
 from kreplica.execution.rebalance.named_replicas import named_certificate, refused_directories
 from kreplica.model.rows import Int32, Meaning, of_partition
@@ -246,7 +246,7 @@ def _facets_for(wanted: Request | NamedReassignments) -> Facet:
 
 def _from_file(reading: Reading, wanted: NamedReassignments, limits: MoveLimits, margin: int) -> PlannedReplicas:
     """A plan of replicas that a file names; unknown brokers are refused, what cannot be done is left out."""
-    from kreplica.planner.reassignment.certificate import certificate_object
+    from kreplica.planner.reassignment.certificates.certificate import certificate_object
 
     snapshot = reading.snapshots[0]
     known = set(snapshot.brokers["broker"].to_list())
@@ -285,7 +285,7 @@ def _changed_directories(
 def _from_reasons(
     reading: Reading, wanted: Request, options: PlanningLimits | None, limits: MoveLimits, throttle: int | None
 ) -> PlannedReplicas:
-    from kreplica.planner.reassignment.certificate import certificate_object
+    from kreplica.planner.reassignment.certificates.certificate import certificate_object
     from kreplica.planner.reassignment.effects import effects_of
     from kreplica.planner.reassignment.planning import NO_LIMITS, plan_reassignment, without
 

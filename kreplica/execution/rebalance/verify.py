@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Struct
 
 from kreplica.errors import ExitCode, InputError, UsageError
-from kreplica.execution.moves.plan import require_own_snapshot
-from kreplica.execution.moves.plan_file import read_replica_plan
+from kreplica.execution.moves.plans.plan import require_own_snapshot
+from kreplica.execution.moves.plans.plan_file import read_replica_plan
 from kreplica.execution.rebalance.replicas import FACETS
 from kreplica.model.rows import Meaning
 from kreplica.monitoring.clusters import Reading, read_clusters
 
 if TYPE_CHECKING:
     from kreplica.config.handle import ClusterHandle
-    from kreplica.execution.moves.plan import ReplicaPlan
+    from kreplica.execution.moves.plans.plan import ReplicaPlan
     from kreplica.model.snapshot import ClusterSnapshot
-    from kreplica.planner.reassignment.certificate import Certificate
+    from kreplica.planner.reassignment.certificates.certificate import Certificate
 
 
 class PlanFault(Struct, frozen=True):
@@ -113,7 +113,7 @@ def _require_not_begun(snapshot: ClusterSnapshot, plan: ReplicaPlan) -> None:
 def _certificate(plan: ReplicaPlan, path: Path) -> Certificate:
     import msgspec
 
-    from kreplica.planner.reassignment.certificate import Certificate
+    from kreplica.planner.reassignment.certificates.certificate import Certificate
 
     if plan.certificate is None:
         reason = "it carries no certificate: an older kreplica made it"

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kreplica.execution.moves.change import ReplicaChange
+    from kreplica.execution.moves.plans.change import ReplicaChange
     from kreplica.execution.plan import PartitionKey
     from kreplica.model.snapshot import ClusterSnapshot
 

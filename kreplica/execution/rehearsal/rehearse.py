@@ -15,8 +15,8 @@ from kreplica.engine.settings import MICROSECONDS
 from kreplica.engine.setup import KAFKAS_OWN
 from kreplica.engine.trace import Event, Kind, sentence
 from kreplica.errors import ExitCode
-from kreplica.execution.moves.plan_file import read_replica_plan
-from kreplica.execution.moves.progress import MoveState
+from kreplica.execution.moves.plans.plan_file import read_replica_plan
+from kreplica.execution.moves.plans.progress import MoveState
 from kreplica.execution.rehearsal.kinds import KIND_WORDS, ChosenMove, MoveKind
 from kreplica.execution.rehearsal.performance import perform
 from kreplica.execution.rehearsal.rehearsing import Harm, Rehearsal, Verdict, rehearsal_of, rehearse, worst_of
@@ -28,7 +28,7 @@ from kreplica.sources import Facet
 if TYPE_CHECKING:
     from kreplica.config.handle import ClusterHandle
     from kreplica.engine.settings import Value
-    from kreplica.execution.moves.plan import ReplicaPlan
+    from kreplica.execution.moves.plans.plan import ReplicaPlan
     from kreplica.execution.plan import PartitionKey
 
 FACETS = Facet.TOPIC_CONFIGS | Facet.BROKER_CONFIGS | Facet.QUORUM

@@ -16,7 +16,7 @@ from kreplica.engine.checkers.partition_outcomes import partition_outcomes
 from kreplica.engine.fault_plan import Plan
 from kreplica.engine.fuzzing.broker_failures import Moment, broker_failures
 from kreplica.engine.settings import MICROSECONDS
-from kreplica.execution.moves.progress import MoveState
+from kreplica.execution.moves.plans.progress import MoveState
 from kreplica.execution.plan import PartitionKey
 from kreplica.execution.rehearsal.performance import Performance, perform
 from kreplica.execution.rehearsal.stage import BEGIN, Stage

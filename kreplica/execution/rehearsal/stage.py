@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 
 from kreplica.engine.fuzzing.broker_failures import LONGEST
 from kreplica.engine.setup import SECOND, ProducerSetup, Send, Setup
-from kreplica.execution.moves.plan import ReplicaPlan
+from kreplica.execution.moves.plans.plan import ReplicaPlan
 from kreplica.execution.plan import PartitionKey
 
 WARM_UP = 2 * SECOND

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from kreplica.engine.setup import KAFKAS_OWN, BrokerSetup, ProducerSetup, Setup, topic_of
 from kreplica.errors import UsageError
-from kreplica.execution.moves.plan import require_own_snapshot
-from kreplica.execution.moves.safety import controller_of, judge, obstacle
-from kreplica.execution.moves.stage import Stage as ChangeStage
-from kreplica.execution.moves.stage import check_change
+from kreplica.execution.moves.plans.plan import require_own_snapshot
+from kreplica.execution.moves.plans.safety import controller_of, judge, obstacle
+from kreplica.execution.moves.plans.stage import Stage as ChangeStage
+from kreplica.execution.moves.plans.stage import check_change
 from kreplica.execution.plan import partition_facts
 from kreplica.execution.rehearsal.kinds import ChosenMove, MoveKind, choose, kinds_of
 from kreplica.execution.rehearsal.stage import Stage
@@ -20,8 +20,8 @@ from kreplica.scenarios.own_cluster import cluster_to_play
 
 if TYPE_CHECKING:
     from kreplica.engine.settings import Value
-    from kreplica.execution.moves.change import ReplicaChange
-    from kreplica.execution.moves.plan import ReplicaPlan
+    from kreplica.execution.moves.plans.change import ReplicaChange
+    from kreplica.execution.moves.plans.plan import ReplicaPlan
     from kreplica.execution.plan import PartitionFacts, PartitionKey
     from kreplica.model.snapshot import ClusterSnapshot
 

@@ -20,14 +20,14 @@ from kreplica.fleet.rules import cluster_drift
 from kreplica.fleet.rules.cluster_drift import PresentSettings
 from kreplica.fleet.worsening import AppliedMute, Stretch, apply_mutes, muted_keys
 from kreplica.health.rules import Severity
-from kreplica.history.log_steps import EXACT_TABLES, STEPS
+from kreplica.history.months.log_steps import EXACT_TABLES, STEPS
 from kreplica.history.newest import newest_ms_in
 from kreplica.history.selection import Chosen, HistoryMonth, choose, storage_of
 from kreplica.model.nearest_names import nearest_or_known
 from kreplica.store.selection import Wanted
-from kreplica.system.locations import Place
 from kreplica.system.processes import side_by_side
-from kreplica.system.storage import Storage
+from kreplica.system.stores.locations import Place
+from kreplica.system.stores.storage import Storage
 
 _EVERYTHING = Wanted()
 

@@ -20,7 +20,7 @@ from kreplica.fleet.incidents.shown import Shown, elements_shown
 from kreplica.health.causes.facts import fenced_brokers, gone_brokers
 from kreplica.health.findings import Finding
 from kreplica.history.coding import Coded
-from kreplica.history.log_steps import METADATA_LOG
+from kreplica.history.months.log_steps import METADATA_LOG
 from kreplica.model.columns import IntColumn, Integers, IntListColumn
 from kreplica.model.schema import BROKERS, CONFIGS, LOG_DIRS, PARTITIONS, TableSchema
 from kreplica.model.snapshot import ClusterSnapshot

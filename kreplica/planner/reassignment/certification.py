@@ -13,7 +13,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kreplica.model.columns import Integers, Mask
-from kreplica.planner.reassignment.certificate import (
+from kreplica.planner.reassignment.balances.leaders import LeaderPlan, leader_bounds
+from kreplica.planner.reassignment.balances.topic_shares import share_bound
+from kreplica.planner.reassignment.certificates.certificate import (
     Bound,
     BoundKind,
     Certificate,
@@ -24,13 +26,11 @@ from kreplica.planner.reassignment.certificate import (
     Quantity,
     TopicShares,
 )
-from kreplica.planner.reassignment.certified import Planned, certify, conditions_of
+from kreplica.planner.reassignment.certificates.load_prices import ANY, priced_bound
+from kreplica.planner.reassignment.certificates.relief_proof import DirectoryAim
 from kreplica.planner.reassignment.constraints import Constraints
-from kreplica.planner.reassignment.leaders import LeaderPlan, leader_bounds
-from kreplica.planner.reassignment.load_prices import ANY, priced_bound
+from kreplica.planner.reassignment.numbers.certified import Planned, certify, conditions_of
 from kreplica.planner.reassignment.problem import NOBODY, Assignment, Matrix, Problem, bytes_moved, held, moves
-from kreplica.planner.reassignment.relief_proof import DirectoryAim
-from kreplica.planner.reassignment.topic_shares import share_bound
 
 
 @dataclass(frozen=True, slots=True, eq=False)

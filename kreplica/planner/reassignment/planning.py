@@ -15,19 +15,21 @@ from kreplica.errors import UsageError
 from kreplica.model.columns import Integers, Mask
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.model.words import counted, named
+from kreplica.planner.reassignment.balances.kept_balances import Balance, keep_balances, topic_balance, trade
+from kreplica.planner.reassignment.balances.leaders import balance_leaders, leader_bounds, with_leaders
+from kreplica.planner.reassignment.balances.loads import balance_load, load_range
+from kreplica.planner.reassignment.balances.relief import DirectoryMove, relieve
+from kreplica.planner.reassignment.balances.topic_shares import balance_topics
 from kreplica.planner.reassignment.board import Layout, closed_groups
-from kreplica.planner.reassignment.certificate import Certificate, Load
+from kreplica.planner.reassignment.certificates.certificate import Certificate, Load
+from kreplica.planner.reassignment.certificates.load_prices import ANY
+from kreplica.planner.reassignment.certificates.relief_proof import DirectoryAim, directory_reliefs
 from kreplica.planner.reassignment.certification import Aims, LoadAim
-from kreplica.planner.reassignment.certified import plan
 from kreplica.planner.reassignment.changed_directory import ChangedDirectory
 from kreplica.planner.reassignment.constraints import Constraints, make_constraints
 from kreplica.planner.reassignment.feasibility import Obstacle, ObstacleKind, obstacles
 from kreplica.planner.reassignment.goals.catalogue import vetoes
 from kreplica.planner.reassignment.intermediate_states import DEFAULT_MARGIN
-from kreplica.planner.reassignment.kept_balances import Balance, keep_balances, topic_balance, trade
-from kreplica.planner.reassignment.leaders import balance_leaders, leader_bounds, with_leaders
-from kreplica.planner.reassignment.load_prices import ANY
-from kreplica.planner.reassignment.loads import balance_load, load_range
 from kreplica.planner.reassignment.log_directories import (
     MAX_DISK_USED,
     DirectoryRoom,
@@ -36,6 +38,7 @@ from kreplica.planner.reassignment.log_directories import (
     log_directories,
     require_capacity,
 )
+from kreplica.planner.reassignment.numbers.certified import plan
 from kreplica.planner.reassignment.problem import (
     NOBODY,
     Assignment,
@@ -48,10 +51,7 @@ from kreplica.planner.reassignment.problem import (
     make_problem,
     targets,
 )
-from kreplica.planner.reassignment.relief import DirectoryMove, relieve
-from kreplica.planner.reassignment.relief_proof import DirectoryAim, directory_reliefs
 from kreplica.planner.reassignment.request import Measure, Reason, ReasonKind, Request
-from kreplica.planner.reassignment.topic_shares import balance_topics
 
 PartitionKey = tuple[str, int]
 

@@ -59,8 +59,8 @@ def read_dump(path: str) -> ClusterSnapshot:
 def _read_url(text: str) -> ClusterSnapshot:
     from kreplica.sources.dumps.history import history_dump
     from kreplica.store.reading import read_dump_directory
-    from kreplica.system.locations import place_of
-    from kreplica.system.s3 import S3Place
+    from kreplica.system.stores.locations import place_of
+    from kreplica.system.stores.s3 import S3Place
 
     place = place_of(text)
     if not isinstance(place, S3Place):

@@ -10,10 +10,10 @@ from pathlib import Path
 from urllib.parse import quote, unquote
 
 from kreplica.errors import UsageError
-from kreplica.history.as_of import cluster_as_of
+from kreplica.history.moments.as_of import cluster_as_of
 from kreplica.history.selection import is_history
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.system.locations import place_of, storage_at
+from kreplica.system.stores.locations import place_of, storage_at
 
 _DUMP = re.compile(
     r"(?P<home>.+?)(?P<cluster>/cluster=[^/@]+)?/?(?P<moment>@[0-9]{4}-[0-9]{2}-[0-9]{2}[0-9T:.+-]*Z?)?", re.DOTALL

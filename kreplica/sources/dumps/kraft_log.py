@@ -17,8 +17,8 @@ import numpy as np
 from kreplica.formats.metadata_log.files import MetadataFiles, Replay, earliest, history, state_at
 from kreplica.formats.metadata_log.image import TOPIC_RESOURCE, MetadataImage, PartitionChange, PartitionState, Topic
 from kreplica.formats.metadata_log.log import MetadataEntry, checkpoint_epoch
-from kreplica.history.log_steps import LogChanges, LogSlice, LogStep, StepKind
 from kreplica.history.model import month_of
+from kreplica.history.months.log_steps import LogChanges, LogSlice, LogStep, StepKind
 from kreplica.history.tables import LOG_TABLES, HistoryTable
 from kreplica.model.columns import column_from_values
 from kreplica.model.schema import BROKERS, CONFIGS, PARTITIONS, Field, TableSchema

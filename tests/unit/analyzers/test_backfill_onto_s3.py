@@ -14,9 +14,9 @@ from object_store import SECRET, ObjectStore, object_store
 from analyzers import backfill
 from kreplica.history.backfill import MonthTask
 from kreplica.history.ingest import ingest, stored_snapshots
-from kreplica.history.month import Added
-from kreplica.system.s3 import S3Place, S3Storage
-from kreplica.system.storage import LocalStorage
+from kreplica.history.months.month import Added
+from kreplica.system.stores.s3 import S3Place, S3Storage
+from kreplica.system.stores.storage import LocalStorage
 
 BUCKET = "fleet"
 

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from analyzers.broker_facts import Facts
+from analyzers.reading.broker_facts import Facts
 
 
 def facts(random: Random) -> Facts:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analyzers.failures import explained, reason_in_python
+from analyzers.sessions.failures import explained, reason_in_python
 from kreplica.errors import UnreachableError
 
 

@@ -10,7 +10,7 @@ import pytest
 from generated_clusters import partition, snapshot_of
 
 from analyzers.fleet_audit import folded_here
-from analyzers.folded import folded, is_foldable
+from analyzers.reading.folded import folded, is_foldable
 from kreplica.store.selection import Selection, Wanted, select_snapshots
 from kreplica.store.writing import write_snapshot
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from analyzers.findings import Judged
-from analyzers.flags import MOST
-from analyzers.rule_files import MOST_RULES, read_rules, view_fields
+from analyzers.judging.findings import Judged
+from analyzers.judging.flags import MOST
+from analyzers.rules.rule_files import MOST_RULES, read_rules, view_fields
 from kreplica.errors import InputError
 from kreplica.health.rules import ALL_RULES, Severity
 

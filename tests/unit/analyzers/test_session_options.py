@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from py4j.protocol import Py4JError
 
-from analyzers import jvm, session
-from analyzers.failures import SparkDefectError, _explanation, _failure, explained
-from analyzers.jvm import _Submitted
-from analyzers.session import require_pyspark, settings_for, spark_session
+from analyzers.sessions import jvm, session
+from analyzers.sessions.failures import SparkDefectError, _explanation, _failure, explained
+from analyzers.sessions.jvm import _Submitted
+from analyzers.sessions.session import require_pyspark, settings_for, spark_session
 from kreplica.errors import InputError, MissingExtraError, UnreachableError, UsageError
 
 

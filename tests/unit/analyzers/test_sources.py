@@ -11,14 +11,14 @@ from histories import HOUR, MARCH, observed
 from history_folders import candidate, moment
 from history_logs import Log, taken_in
 
-from analyzers.sources import Source, Sources
+from analyzers.reading.sources import Source, Sources
 from kreplica.errors import InputError
 from kreplica.history.ingest import ingest
-from kreplica.history.log_steps import StepKind
+from kreplica.history.months.log_steps import StepKind
 from kreplica.history.selection import choose
 from kreplica.model.snapshot import Gap
 from kreplica.store.selection import Wanted
-from kreplica.system.storage import LocalStorage
+from kreplica.system.stores.storage import LocalStorage
 
 ORDERS = ("orders", 0)
 HOURS = (0, 1, 3.9, 4, 4 + 2 / 3600, 5, 6)

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from analyzers.timeline import Observation, Timeline
+from analyzers.reading.timeline import Observation, Timeline
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

@@ -16,8 +16,8 @@ from rich.console import Console
 import analyzers.new_findings
 from analyzers.audit import SnapshotCounts, Tally
 from analyzers.fleet_audit import Audited
-from analyzers.over_time import tallied
 from analyzers.rows import SpanFinding
+from analyzers.rules.over_time import tallied
 from commands.audit.answer import answer_to
 from commands.audit.screen import show
 from commands.shared.printing.output import OutputFormat

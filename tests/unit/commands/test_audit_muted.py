@@ -13,8 +13,8 @@ from rich.console import Console
 
 from analyzers.audit import SnapshotCounts, Tally
 from analyzers.fleet_audit import Audited
-from analyzers.over_time import tallied, worst_first
 from analyzers.rows import SpanFinding
+from analyzers.rules.over_time import tallied, worst_first
 from commands.audit.answer import answer_to
 from commands.audit.screen import show
 from commands.shared.printing.output import OutputFormat

@@ -19,7 +19,7 @@ from commands.shared.values import parse_size
 from kreplica.errors import UsageError
 from kreplica.execution.moves import carrying_out, runner
 from kreplica.execution.moves.clock import MachineClock
-from kreplica.execution.moves.reassignment_json import write_reassignment_json
+from kreplica.execution.moves.plans.reassignment_json import write_reassignment_json
 from kreplica.execution.rebalance import replicas as planning
 from kreplica.monitoring.clusters import Reading
 

@@ -15,7 +15,7 @@ from settings_broker import BROKER, TOPIC, SettingsBroker
 import kreplica as library
 from commands.main import run
 from kreplica.control.settings import SettingChange, SettingResult
-from kreplica.execution.moves import leftover_throttles
+from kreplica.execution.moves.throttles import leftover
 from kreplica.monitoring.clusters import Reading
 
 LEADER = "leader.replication.throttled"
@@ -34,7 +34,7 @@ def broker(monkeypatch: pytest.MonkeyPatch) -> Iterator[AnsweringBroker]:
     found = SettingsBroker(1, stored)
     found.stored = stored
     snapshot = snapshot_of(PARTITIONS, [{"broker": 1, "alive": True}])
-    monkeypatch.setattr(leftover_throttles, "read_clusters", lambda some, _: Reading((snapshot,), (), tuple(some)))
+    monkeypatch.setattr(leftover, "read_clusters", lambda some, _: Reading((snapshot,), (), tuple(some)))
     yield found
     found.close()
 
@@ -81,7 +81,7 @@ def test_a_deletion_that_is_refused_says_what_lacks(throttles: Throttles, monkey
     def refuse(_: object, changes: Sequence[SettingChange]) -> tuple[SettingResult, ...]:
         return tuple(SettingResult(one, "TOPIC_AUTHORIZATION_FAILED", "kafka-acls --add") for one in changes)
 
-    monkeypatch.setattr(leftover_throttles, "alter_settings", refuse)
+    monkeypatch.setattr(leftover, "alter_settings", refuse)
     code, document, err = throttles("--topic", "still", "--execute")
     assert (code, states(document["throttles"])["topic still"]) == (4, ("orphaned", False))
     assert f"{LEADER}.replicas of topic still: TOPIC_AUTHORIZATION_FAILED: kafka-acls --add" in err

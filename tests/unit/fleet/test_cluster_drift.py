@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from fleet_histories import PlantedCluster, chosen_of, hours
 
-from analyzers.over_time import refuse_without_group
+from analyzers.rules.over_time import refuse_without_group
 from kreplica.errors import UsageError
 from kreplica.fleet.finding import FleetFinding
 from kreplica.fleet.judging import judge_clusters, newest_ms

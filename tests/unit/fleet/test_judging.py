@@ -18,7 +18,7 @@ from kreplica.fleet.rule import Circumstances
 from kreplica.history.newest import newest_ms_in
 from kreplica.history.selection import choose
 from kreplica.store.selection import Wanted
-from kreplica.system.storage import LocalStorage
+from kreplica.system.stores.storage import LocalStorage
 
 
 def planted(label: str, hours: int) -> PlantedCluster:

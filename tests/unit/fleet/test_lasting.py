@@ -14,11 +14,11 @@ from hypothesis import example, given
 
 from kreplica.fleet.lasting import lasting
 from kreplica.history.ingest import ingest
+from kreplica.history.lives.told_line import Line
 from kreplica.history.model import Observation, fold
 from kreplica.history.selection import choose
 from kreplica.history.tables import TABLES
-from kreplica.history.told_line import Line
-from kreplica.system.storage import LocalStorage
+from kreplica.system.stores.storage import LocalStorage
 
 FOUND = ("leader", "elr", "topic_id", *FIXED)
 ORDERS = KEYS[0]

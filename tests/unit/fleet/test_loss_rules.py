@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from generated_clusters import partition, snapshot_of
 
-from kreplica.fleet.losses import Loss, LossRules, LostKind
+from kreplica.fleet.availability.losses import Loss, LossRules, LostKind
 from kreplica.health.impact.vocabulary import FAILURE_IMPACTS, Impact
 
 ALIVE = [{"broker": broker, "alive": True} for broker in (1, 2, 3)]

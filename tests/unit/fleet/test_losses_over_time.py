@@ -20,17 +20,17 @@ from hypothesis import strategies as st
 
 import kreplica
 from kreplica.errors import UsageError
-from kreplica.fleet.losses import Loss, LostKind
-from kreplica.fleet.resilience import LossCounts, timelines_of
-from kreplica.fleet.timeline import Timeline
+from kreplica.fleet.availability.losses import Loss, LostKind
+from kreplica.fleet.availability.resilience import LossCounts, timelines_of
+from kreplica.fleet.availability.timeline import Timeline
 from kreplica.health.impact.vocabulary import FAILURE_IMPACTS
 from kreplica.health.impact.whatif import FailureCase, play_failure
 from kreplica.history.ingest import Candidate, ingest, stored_snapshots
-from kreplica.history.month import Incoming
+from kreplica.history.months.month import Incoming
 from kreplica.history.reading import open_history
 from kreplica.model.snapshot import ClusterSnapshot, Gap
 from kreplica.store.selection import Wanted
-from kreplica.system.storage import LocalStorage
+from kreplica.system.stores.storage import LocalStorage
 
 FLEET = Path(kreplica.__file__).parent / "data/fleet"
 KRAFT = {"metadata.version": 27}

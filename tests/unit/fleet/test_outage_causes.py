@@ -10,13 +10,13 @@ import pytest
 from fleet_histories import PlantedCluster, ingest_into
 from planted_incidents import larger, start, stop
 
-from kreplica.fleet import outage_causes
-from kreplica.fleet.outage_causes import OutageCauses
-from kreplica.fleet.outages import WRITES, Outages
-from kreplica.fleet.timeline import Timeline, timelines_of
-from kreplica.history.as_of import cluster_as_of
+from kreplica.fleet.availability import outage_causes
+from kreplica.fleet.availability.outage_causes import OutageCauses
+from kreplica.fleet.availability.outages import WRITES, Outages
+from kreplica.fleet.availability.timeline import Timeline, timelines_of
+from kreplica.history.moments.as_of import cluster_as_of
 from kreplica.store.selection import Wanted
-from kreplica.system.storage import LocalStorage
+from kreplica.system.stores.storage import LocalStorage
 
 Looks = list[datetime | None]
 

@@ -14,7 +14,7 @@ from history_logs import Log, taken_in
 from planted_histories import BROKERS, at, keep, taken
 
 from kreplica.errors import ExitCode, InputError, UsageError
-from kreplica.fleet.resilience import Exposure, Resilience, resilience_in
+from kreplica.fleet.availability.resilience import Exposure, Resilience, resilience_in
 from kreplica.model.snapshot import ClusterSnapshot, Gap
 from kreplica.store.selection import Wanted
 

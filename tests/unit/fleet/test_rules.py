@@ -16,10 +16,10 @@ from kreplica.fleet.judging import FLEET_RULES, judge_cluster, newest_ms
 from kreplica.fleet.rule import Circumstances
 from kreplica.health.rules import ALL_RULES, Severity
 from kreplica.history.ingest import Candidate, ingest
-from kreplica.history.month import Incoming
+from kreplica.history.months.month import Incoming
 from kreplica.history.selection import choose
 from kreplica.model.snapshot import Gap
-from kreplica.system.storage import LocalStorage
+from kreplica.system.stores.storage import LocalStorage
 
 TORN = (Gap("torn-read", "changed meanwhile", 1),)
 

@@ -21,9 +21,9 @@ from kreplica.fleet.incidents.fleet import incidents_in
 from kreplica.fleet.judging import judge_cluster, newest_ms
 from kreplica.fleet.rule import Circumstances
 from kreplica.history.ingest import Candidate, ingest
-from kreplica.history.month import Incoming
+from kreplica.history.months.month import Incoming
 from kreplica.history.selection import choose
-from kreplica.system.storage import LocalStorage
+from kreplica.system.stores.storage import LocalStorage
 
 NEVER = 10**12
 """A snapshot is due so seldom that none is missing."""

@@ -16,10 +16,10 @@ from history_logs import Log, some, taken_in
 from planted_histories import BROKERS, at, keep, taken
 
 from kreplica.errors import ExitCode, UsageError
-from kreplica.fleet.slo import Downtime, OutagesBy, Standing, outages_in
+from kreplica.fleet.availability.slo import Downtime, OutagesBy, Standing, outages_in
 from kreplica.history.coding import Coder
 from kreplica.history.folding import Runs
-from kreplica.history.log_steps import LogChanges
+from kreplica.history.months.log_steps import LogChanges
 from kreplica.history.selection import HistoryMonth, KeyFilter
 from kreplica.history.tables import LOG_TABLES
 from kreplica.model.snapshot import Gap

@@ -17,15 +17,15 @@ from hypothesis import strategies as st
 
 import kreplica
 from kreplica.errors import InputError, UsageError
-from kreplica.history.as_of import EARLIER
 from kreplica.history.ingest import ingest, stored_snapshots
 from kreplica.history.model import Key, Observation
+from kreplica.history.moments.as_of import EARLIER
 from kreplica.history.reading import History, open_history
 from kreplica.history.tables import TABLES
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.store.reading import list_manifests, read_snapshot_files
 from kreplica.store.selection import Wanted
-from kreplica.system.storage import LocalStorage
+from kreplica.system.stores.storage import LocalStorage
 
 FLEET = Path(kreplica.__file__).parent / "data/fleet"
 ORDERS, OTHERS = ("orders", 0), ("orders", 1)

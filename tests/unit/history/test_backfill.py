@@ -20,7 +20,7 @@ from kreplica.history import backfill
 from kreplica.history.backfill import THIS_PROCESS, ClientWorkers
 from kreplica.history.ingest import Candidate, ingest, stored_snapshots
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.system.storage import LocalStorage
+from kreplica.system.stores.storage import LocalStorage
 
 
 @pytest.fixture

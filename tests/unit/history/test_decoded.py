@@ -13,12 +13,12 @@ from history_folders import moment
 from kreplica import ingest_dumps
 from kreplica.formats.metadata_log.files import Replay, find_metadata
 from kreplica.formats.metadata_log.files import history as records_of
-from kreplica.history import decoded as shared
-from kreplica.history.as_of import cluster_as_of
-from kreplica.history.decoded import DecodedMonths
+from kreplica.history.moments import decoded as shared
+from kreplica.history.moments.as_of import cluster_as_of
+from kreplica.history.moments.decoded import DecodedMonths
 from kreplica.history.selection import HistoryMonth, KeyFilter
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.system.storage import LocalStorage
+from kreplica.system.stores.storage import LocalStorage
 
 HOME = Path(__file__).parents[2] / "golden/kafka-4.3.1/killed-all/broker-1/data/__cluster_metadata-0"
 

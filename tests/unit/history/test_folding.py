@@ -14,9 +14,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kreplica.history import model
-from kreplica.history.alignment import Beside, differing_rows, known_columns
 from kreplica.history.coding import UNKNOWN, Coded, Coder, Paths
 from kreplica.history.folding import Exceptions, Fold, Runs, Told, fold, told_rows
+from kreplica.history.months.alignment import Beside, differing_rows, known_columns
 from kreplica.history.tables import TABLES, is_told, is_whole
 from kreplica.model import schema
 from kreplica.model.columns import IntListColumn, column_from_values

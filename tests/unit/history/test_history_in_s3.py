@@ -14,8 +14,8 @@ from history_folders import StoppedError, candidate, contents
 from object_store import ObjectStore, object_store
 
 from kreplica.history.ingest import Candidate, ingest
-from kreplica.system.s3 import S3Place, S3Storage
-from kreplica.system.storage import LocalStorage
+from kreplica.system.stores.s3 import S3Place, S3Storage
+from kreplica.system.stores.storage import LocalStorage
 
 ORDERS, OTHERS = ("orders", 0), ("orders", 1)
 SOME = [candidate(observed(hour, {ORDERS: {"leader": hour % 3}, OTHERS: {"leader": 2}})) for hour in range(6)]

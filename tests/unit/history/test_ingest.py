@@ -26,16 +26,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kreplica.errors import ExitCode, InputError, UsageError
-from kreplica.history import manifest as manifests
-from kreplica.history import month as months
-from kreplica.history.files import table_of_runs
 from kreplica.history.ingest import Candidate, Ingested, ingest, stored_snapshots
 from kreplica.history.model import Observation
-from kreplica.history.month import Month
-from kreplica.history.observations import digest_of
+from kreplica.history.months import manifest as manifests
+from kreplica.history.months import month as months
+from kreplica.history.months.files import table_of_runs
+from kreplica.history.months.month import Month
+from kreplica.history.months.observations import digest_of
 from kreplica.store.reading import list_manifests
 from kreplica.store.writing import write_snapshot
-from kreplica.system.storage import LocalStorage
+from kreplica.system.stores.storage import LocalStorage
 
 ORDERS, OTHERS = ("orders", 0), ("orders", 1)
 TODAY = [

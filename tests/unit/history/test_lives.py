@@ -15,14 +15,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kreplica.history.ingest import ingest
-from kreplica.history.log_line import Moments
+from kreplica.history.lives.log_line import Moments
+from kreplica.history.lives.stretches import Stretch, StretchKind, in_order, stretches
+from kreplica.history.lives.told_line import Line, glances
 from kreplica.history.model import Key, Observation, fold
 from kreplica.history.selection import KeyFilter, choose
-from kreplica.history.stretches import Stretch, StretchKind, in_order, stretches
 from kreplica.history.tables import TABLES
-from kreplica.history.told_line import Line, glances
 from kreplica.store.selection import Wanted
-from kreplica.system.storage import LocalStorage
+from kreplica.system.stores.storage import LocalStorage
 
 SHOWN = ("leader", "elr")
 ORDERS, OTHERS = KEYS[:2]

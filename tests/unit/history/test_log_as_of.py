@@ -12,9 +12,9 @@ import pytest
 from kreplica import ingest_dumps, lives_in
 from kreplica.formats.metadata_log.files import Replay, find_metadata, history
 from kreplica.history.ingest import Candidate, ingest
-from kreplica.history.life_rows import ClusterPeriod
-from kreplica.history.month import Incoming
-from kreplica.history.observations import taken_ms_of
+from kreplica.history.lives.rows import ClusterPeriod
+from kreplica.history.months.month import Incoming
+from kreplica.history.months.observations import taken_ms_of
 from kreplica.history.reading import open_history
 from kreplica.history.tables import LOG_TABLES
 from kreplica.model.schema import CONFIGS
@@ -22,7 +22,7 @@ from kreplica.model.snapshot import ClusterSnapshot, Gap
 from kreplica.model.table import Table
 from kreplica.sources.dumps.kraft import read_kraft_metadata
 from kreplica.sources.dumps.kraft_log import log_slices
-from kreplica.system.storage import LocalStorage
+from kreplica.system.stores.storage import LocalStorage
 
 HOME = Path(__file__).parents[2] / "golden/kafka-4.3.1/killed-all/broker-1/data/__cluster_metadata-0"
 

@@ -20,15 +20,15 @@ from history_logs import APRIL, KEYS, LED, Log, taken_in
 from kreplica import ingest_dumps, lives_in
 from kreplica.errors import UsageError
 from kreplica.history.ingest import Candidate, ingest, time_text
-from kreplica.history.life_rows import BrokerStretch, PartitionStretch
+from kreplica.history.lives.rows import BrokerStretch, PartitionStretch
 from kreplica.history.model import Observation
-from kreplica.history.month import Incoming
-from kreplica.history.observations import taken_ms_of
+from kreplica.history.months.month import Incoming
+from kreplica.history.months.observations import taken_ms_of
 from kreplica.model.schema import CONFIGS
 from kreplica.model.table import Table
 from kreplica.sources.dumps.kraft import read_kraft_metadata
 from kreplica.store.selection import Wanted
-from kreplica.system.storage import LocalStorage
+from kreplica.system.stores.storage import LocalStorage
 
 GOLDEN = Path(__file__).parents[2] / "golden/kafka-4.3.1"
 HOME = GOLDEN / "killed-all/broker-1/data/__cluster_metadata-0"

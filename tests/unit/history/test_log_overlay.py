@@ -8,8 +8,8 @@ from examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kreplica.history.log_as_of import LoggedState
-from kreplica.history.log_steps import LogStep, StepKind
+from kreplica.history.moments.log_as_of import LoggedState
+from kreplica.history.months.log_steps import LogStep, StepKind
 from kreplica.model.schema import BROKERS, CONFIGS, PARTITIONS, TableSchema
 from kreplica.model.table import Table
 

@@ -16,10 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kreplica.history.ingest import ingest
-from kreplica.history.log_steps import LogSlice, LogStep, StepKind, counting_steps
 from kreplica.history.model import Key, Observation, fold
+from kreplica.history.months.log_steps import LogSlice, LogStep, StepKind, counting_steps
 from kreplica.history.selection import choose
-from kreplica.system.storage import LocalStorage, Storage
+from kreplica.system.stores.storage import LocalStorage, Storage
 
 
 @st.composite

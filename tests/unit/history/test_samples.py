@@ -17,7 +17,7 @@ from kreplica.history.ingest import ingest
 from kreplica.history.model import Observation, sampled
 from kreplica.history.selection import KeyFilter, choose
 from kreplica.history.tables import TABLES
-from kreplica.system.storage import LocalStorage
+from kreplica.system.stores.storage import LocalStorage
 
 HOUR = 3_600_000
 DAY = 24 * HOUR

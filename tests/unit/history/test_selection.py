@@ -21,7 +21,7 @@ from kreplica.history.tables import TABLES
 from kreplica.model.schema import QUORUM
 from kreplica.model.table import Table
 from kreplica.store.selection import Wanted
-from kreplica.system.storage import LocalStorage
+from kreplica.system.stores.storage import LocalStorage
 
 ORDERS, OTHERS = ("orders", 0), ("others", 1)
 SOME = [

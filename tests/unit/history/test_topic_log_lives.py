@@ -13,13 +13,13 @@ from kreplica import lives_in
 from kreplica.formats.metadata_log.files import Replay, find_metadata
 from kreplica.formats.metadata_log.files import history as records_of
 from kreplica.history.ingest import Candidate, ingest
-from kreplica.history.life_rows import PartitionStretch, Row, TopicStretch
-from kreplica.history.month import Incoming
-from kreplica.history.observations import taken_ms_of
+from kreplica.history.lives.rows import PartitionStretch, Row, TopicStretch
+from kreplica.history.months.month import Incoming
+from kreplica.history.months.observations import taken_ms_of
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.sources.dumps.kraft import read_kraft_metadata
 from kreplica.sources.dumps.kraft_log import log_slices
-from kreplica.system.storage import LocalStorage
+from kreplica.system.stores.storage import LocalStorage
 
 HOME = Path(__file__).parents[2] / "golden/kafka-4.3.1/killed-all/broker-1/data/__cluster_metadata-0"
 END = read_kraft_metadata(str(HOME))

@@ -18,7 +18,7 @@ from kreplica.store.manifest import read_manifest
 from kreplica.store.reading import list_manifests, read_dump_directory, read_snapshot_files, verify
 from kreplica.store.selection import Wanted, select_snapshots
 from kreplica.store.writing import check_directory, write_snapshot
-from kreplica.system.s3 import S3Place, S3Storage
+from kreplica.system.stores.s3 import S3Place, S3Storage
 
 MORNING = datetime(2026, 3, 1, 8, 0, tzinfo=UTC)
 

@@ -16,11 +16,11 @@ import pytest
 from object_store import SECRET, ObjectStore, object_store
 
 from kreplica.errors import AuthenticationError, ConfigurationError, KreplicaError, UnreachableError, UsageError
-from kreplica.system import s3
-from kreplica.system.locations import all_on_disk, place_of, storage_at
 from kreplica.system.redaction import without_secrets
-from kreplica.system.s3 import S3Place, S3Storage
-from kreplica.system.storage import LocalStorage, is_there, put
+from kreplica.system.stores import s3
+from kreplica.system.stores.locations import all_on_disk, place_of, storage_at
+from kreplica.system.stores.s3 import S3Place, S3Storage
+from kreplica.system.stores.storage import LocalStorage, is_there, put
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import numpy as np
 
 from kreplica.model.columns import Indices, Integers, IntListColumn, Mask
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.planner.reassignment.certificate import Certificate, Load
+from kreplica.planner.reassignment.certificates.certificate import Certificate, Load
 
 Targets = Mapping[tuple[str, int], tuple[int, ...]]
 """Replicas of each partition that changes."""

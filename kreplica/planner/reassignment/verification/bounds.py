@@ -7,7 +7,14 @@ from collections.abc import Mapping
 import numpy as np
 
 from kreplica.model.columns import Integers
-from kreplica.planner.reassignment.certificate import Bound, BoundKind, Certificate, LeaderProof, Load, Quantity
+from kreplica.planner.reassignment.certificates.certificate import (
+    Bound,
+    BoundKind,
+    Certificate,
+    LeaderProof,
+    Load,
+    Quantity,
+)
 from kreplica.planner.reassignment.verification.arrays import PlanArrays
 from kreplica.planner.reassignment.verification.conditions import Part
 

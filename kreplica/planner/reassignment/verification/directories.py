@@ -9,7 +9,7 @@ import numpy as np
 from kreplica.model.columns import Integers
 from kreplica.model.cordons import cordoned_directories
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.planner.reassignment.certificate import DirectoryRelief, Load
+from kreplica.planner.reassignment.certificates.certificate import DirectoryRelief, Load
 from kreplica.planner.reassignment.verification.arrays import PlanArrays
 
 Replica = tuple[tuple[str, int], int]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from kreplica.model.cordons import cordoned_brokers
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.planner.reassignment.certificate import Bound, Certificate, Load, LoadBounds
+from kreplica.planner.reassignment.certificates.certificate import Bound, Certificate, Load, LoadBounds
 from kreplica.planner.reassignment.verification.arrays import PlanArrays, Targets
 from kreplica.planner.reassignment.verification.bounds import by_shares, proven_by, value_of
 from kreplica.planner.reassignment.verification.conditions import Part, parts_of

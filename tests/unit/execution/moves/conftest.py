@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from moved_plans import Moved
 
-from kreplica.execution.moves import runner, taking_back, throttling
+from kreplica.execution.moves import runner, taking_back
+from kreplica.execution.moves.throttles import throttling
 
 
 @pytest.fixture

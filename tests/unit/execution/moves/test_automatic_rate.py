@@ -11,7 +11,7 @@ from examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kreplica.execution.moves.automatic_rate import (
+from kreplica.execution.moves.throttles.automatic_rate import (
     CALM_SECONDS,
     SETTLE_SECONDS,
     AutomaticRate,

@@ -17,7 +17,7 @@ from kreplica.execution.moves.carrying_out import (
     moves_rollback,
     moves_status,
 )
-from kreplica.execution.moves.plan_file import write_replica_plan
+from kreplica.execution.moves.plans.plan_file import write_replica_plan
 
 HERE = ClusterHandle("paper", "127.0.0.1:1")
 QUICK = CarryOutOptions(replace(OPTIONS, max_wait=0.2))

@@ -15,7 +15,7 @@ from kreplica.control.log_directories import DirectoryResult
 from kreplica.control.settings import EntityType, Operation, SettingChange, SettingResult
 from kreplica.errors import ChangeRefusedError, ExitCode, InputError
 from kreplica.execution.digest import write_document
-from kreplica.execution.moves import carrying_out, directory_moves
+from kreplica.execution.moves import carrying_out
 from kreplica.execution.moves.carrying_out import (
     CarryOutOptions,
     MoveOutcome,
@@ -25,11 +25,12 @@ from kreplica.execution.moves.carrying_out import (
     moves_rollback,
     moves_status,
 )
-from kreplica.execution.moves.plan import PlanRequest, plan_replicas
-from kreplica.execution.moves.plan_file import read_replica_plan, write_replica_plan
+from kreplica.execution.moves.directories import moves
 from kreplica.execution.moves.plan_state import look_at_replica_plan
-from kreplica.execution.moves.rate_changes import RateRequest
+from kreplica.execution.moves.plans.plan import PlanRequest, plan_replicas
+from kreplica.execution.moves.plans.plan_file import read_replica_plan, write_replica_plan
 from kreplica.execution.moves.runner import refuse_second_runner
+from kreplica.execution.moves.throttles.rate_changes import RateRequest
 from kreplica.execution.progress import Phase
 from kreplica.model.throttles import DIRECTORY_RATE
 from kreplica.planner.reassignment.steps import MoveLimits
@@ -51,7 +52,7 @@ def relieve(moved: Moved, limits: MoveLimits | None = None, **more: Any) -> None
 def run(moved: Moved, monkeypatch: pytest.MonkeyPatch) -> Any:
     """A command on the plan, as the library gives it."""
     monkeypatch.setattr(carrying_out, "LiveCluster", lambda *_, **__: moved.cluster)
-    monkeypatch.setattr(directory_moves, "SETTLE_SECONDS", 0.3)
+    monkeypatch.setattr(moves, "SETTLE_SECONDS", 0.3)
     options = CarryOutOptions(replace(THROTTLED, poll=0.05, max_wait=3.0, clock=PlayedClock()))
 
     def command(work: Any, **more: Any) -> MoveOutcome:

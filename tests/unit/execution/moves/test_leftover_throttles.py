@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from generated_clusters import partition, snapshot_of
 
-from kreplica.execution.moves.leftover_throttles import ThrottleChoice, judge_throttles
+from kreplica.execution.moves.throttles.leftover import ThrottleChoice, judge_throttles
 from kreplica.model.throttles import DIRECTORY_RATE
 from kreplica.sources.kafka.configs import Setting
 from kreplica.sources.kafka.log_dirs import BrokerLogs, Replica

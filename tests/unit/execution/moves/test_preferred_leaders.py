@@ -10,8 +10,8 @@ from moved_plans import OPTIONS, Moved
 
 from kreplica.execution.journal import Operation
 from kreplica.execution.moves import preferred_leaders
-from kreplica.execution.moves.change import ReplicaChange
-from kreplica.execution.moves.journal import Event, read_move_journal
+from kreplica.execution.moves.plans.change import ReplicaChange
+from kreplica.execution.moves.plans.journal import Event, read_move_journal
 from kreplica.execution.moves.preferred_leaders import Electing, elect_preferred_leaders
 from kreplica.execution.plan import LeaderChange
 

@@ -12,9 +12,9 @@ from moved_plans import OPTIONS, Moved
 
 from kreplica.errors import UnreachableError
 from kreplica.execution.moves import runner
-from kreplica.execution.moves.automatic_rate import CALM_SECONDS, RateBounds
-from kreplica.execution.moves.journal import Event, read_move_journal
-from kreplica.execution.moves.rate_changes import RateRequest, replication_seen
+from kreplica.execution.moves.plans.journal import Event, read_move_journal
+from kreplica.execution.moves.throttles.automatic_rate import CALM_SECONDS, RateBounds
+from kreplica.execution.moves.throttles.rate_changes import RateRequest, replication_seen
 from kreplica.planner.reassignment.steps import MoveLimits
 
 LEADER, FOLLOWER = "leader.replication.throttled", "follower.replication.throttled"

@@ -17,7 +17,7 @@ from moved_plans import OPTIONS, Moved
 from kreplica.errors import ChangeRefusedError, ExitCode
 from kreplica.execution.journal import Operation
 from kreplica.execution.moves import rate_request
-from kreplica.execution.moves.journal import Event, entry, open_move_journal
+from kreplica.execution.moves.plans.journal import Event, entry, open_move_journal
 from kreplica.execution.moves.rate_request import rebalance_throttle, request_path, requests_of
 from kreplica.planner.reassignment.steps import MoveLimits
 

@@ -9,9 +9,9 @@ import pytest
 from moved_plans import OPTIONS, Moved
 
 from kreplica.execution.moves import runner
-from kreplica.execution.moves.automatic_rate import RateBounds
-from kreplica.execution.moves.change import ReplicaChange
-from kreplica.execution.moves.rate_warnings import (
+from kreplica.execution.moves.plans.change import ReplicaChange
+from kreplica.execution.moves.throttles.automatic_rate import RateBounds
+from kreplica.execution.moves.throttles.rate_warnings import (
     STALLED_SECONDS,
     StalledCopies,
     low_rate_warnings,

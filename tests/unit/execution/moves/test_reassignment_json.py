@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kreplica.errors import InputError, UsageError
-from kreplica.execution.moves.reassignment_json import read_reassignment_json, write_reassignment_json
+from kreplica.execution.moves.plans.reassignment_json import read_reassignment_json, write_reassignment_json
 
 
 def file_of(folder: Path, *partitions: dict[str, Any], version: int = 1) -> Path:

@@ -13,9 +13,9 @@ from generated_clusters import partition, snapshot_of
 
 from kreplica.errors import InputError
 from kreplica.execution.digest import digest_of
-from kreplica.execution.moves.change import ReplicaChange
-from kreplica.execution.moves.plan import SCHEMA, PlanRequest, ReplicaPlan, plan_replicas
-from kreplica.execution.moves.plan_file import plan_kind, read_replica_plan, write_replica_plan
+from kreplica.execution.moves.plans.change import ReplicaChange
+from kreplica.execution.moves.plans.plan import SCHEMA, PlanRequest, ReplicaPlan, plan_replicas
+from kreplica.execution.moves.plans.plan_file import plan_kind, read_replica_plan, write_replica_plan
 from kreplica.execution.plan import PlanKind, plan_leaders
 from kreplica.execution.plan_file import read_plan, write_plan
 from kreplica.execution.rebalance.plan_state import open_plan

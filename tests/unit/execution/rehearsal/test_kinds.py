@@ -9,7 +9,7 @@ from generated_clusters import partition, snapshot_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kreplica.execution.moves.change import ReplicaChange
+from kreplica.execution.moves.plans.change import ReplicaChange
 from kreplica.execution.rehearsal.kinds import KIND_WORDS, MoveKind, choose, kinds_of
 
 K = MoveKind

@@ -13,7 +13,7 @@ from kreplica.engine.fault_plan import At, Crash, Step
 from kreplica.engine.setup import SECOND
 from kreplica.engine.trace import PLAN, Kind
 from kreplica.errors import UsageError
-from kreplica.execution.moves.progress import MoveState
+from kreplica.execution.moves.plans.progress import MoveState
 from kreplica.execution.rehearsal.performance import perform
 from kreplica.execution.rehearsal.played_cluster import PlayedCluster
 from kreplica.execution.rehearsal.rehearsing import Rehearsal, Verdict, rehearsal_of, rehearse, worst_of

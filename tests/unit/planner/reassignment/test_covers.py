@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from kreplica.model.schema import REPLICAS
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.model.table import Table
-from kreplica.planner.reassignment import covers
-from kreplica.planner.reassignment.certificate import DirectoryRelief
+from kreplica.planner.reassignment.balances import covers
+from kreplica.planner.reassignment.certificates.certificate import DirectoryRelief
 from kreplica.planner.reassignment.planning import PlannedReassignment, PlanningLimits, plan_reassignment
 from kreplica.planner.reassignment.request import Reason, ReasonKind, Request
 from kreplica.planner.reassignment.verification import directories

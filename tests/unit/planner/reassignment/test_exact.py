@@ -12,7 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from kreplica.errors import MissingExtraError
-from kreplica.planner.reassignment.certified import Planned, plan
+from kreplica.planner.reassignment.numbers.certified import Planned, plan
 from kreplica.planner.reassignment.problem import Assignment, Problem, bytes_moved, moves, replica_counts, targets
 from kreplica.planner.reassignment.request import Reason, ReasonKind, Request
 from kreplica.planner.reassignment.verification.verify import verify

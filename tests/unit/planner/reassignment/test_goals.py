@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kreplica.planner.reassignment.certified import plan
 from kreplica.planner.reassignment.constraints import make_constraints
 from kreplica.planner.reassignment.goals.catalogue import GOALS, vetoes
+from kreplica.planner.reassignment.numbers.certified import plan
 from kreplica.planner.reassignment.planning import allowed
 from kreplica.planner.reassignment.problem import Assignment
 from kreplica.planner.reassignment.request import Reason, ReasonKind, Request

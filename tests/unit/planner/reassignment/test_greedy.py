@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kreplica.planner.reassignment.constraints import make_constraints
-from kreplica.planner.reassignment.greedy import plan_greedily
+from kreplica.planner.reassignment.numbers.greedy import plan_greedily
 from kreplica.planner.reassignment.problem import bytes_moved, moves, replica_counts
 from kreplica.planner.reassignment.request import Reason, ReasonKind, Request
 from tests.support.examples import examples

@@ -10,8 +10,8 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from kreplica.planner.reassignment.constraints import Constraints, Total, make_constraints
-from kreplica.planner.reassignment.greedy import plan_greedily
-from kreplica.planner.reassignment.handing_on import within_ranges
+from kreplica.planner.reassignment.numbers.greedy import plan_greedily
+from kreplica.planner.reassignment.numbers.handing_on import within_ranges
 from kreplica.planner.reassignment.problem import Assignment, Problem, moves, replica_counts
 from kreplica.planner.reassignment.request import Reason, ReasonKind, Request
 from tests.support.brute_force import legal_targets

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kreplica.errors import UsageError
+from kreplica.planner.reassignment.balances.kept_balances import Balance, keep_balances, topic_balance, trade
 from kreplica.planner.reassignment.board import Board, Layout
 from kreplica.planner.reassignment.constraints import make_constraints
-from kreplica.planner.reassignment.kept_balances import Balance, keep_balances, topic_balance, trade
 from kreplica.planner.reassignment.planning import PlannedReassignment, PlanningLimits, plan_reassignment
 from kreplica.planner.reassignment.problem import NOBODY, replica_counts
 from kreplica.planner.reassignment.request import Measure, Reason, ReasonKind, Request

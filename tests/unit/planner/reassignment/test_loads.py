@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kreplica.model.columns import Integers, Mask
+from kreplica.planner.reassignment.balances.loads import LoadRange, balance_load, closest_cover, load_bound, load_range
 from kreplica.planner.reassignment.board import Layout
-from kreplica.planner.reassignment.loads import LoadRange, balance_load, closest_cover, load_bound, load_range
 
 
 def layout_of(rows: list[tuple[int, ...]], racks: list[int], sizes: list[int]) -> Layout:

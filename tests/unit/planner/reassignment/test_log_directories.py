@@ -16,6 +16,7 @@ from kreplica.errors import UsageError
 from kreplica.model.schema import BROKERS, LOG_DIRS, PARTITIONS, REPLICAS
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.model.table import Table
+from kreplica.planner.reassignment.balances.relief import relieve
 from kreplica.planner.reassignment.board import Layout
 from kreplica.planner.reassignment.log_directories import (
     DirectoryRoom,
@@ -24,7 +25,6 @@ from kreplica.planner.reassignment.log_directories import (
     require_capacity,
 )
 from kreplica.planner.reassignment.problem import Problem, make_problem
-from kreplica.planner.reassignment.relief import relieve
 from kreplica.planner.reassignment.request import Request
 from tests.support.generated_clusters import snapshot_of
 

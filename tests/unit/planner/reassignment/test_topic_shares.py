@@ -10,8 +10,8 @@ from examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kreplica.planner.reassignment.balances.topic_shares import balance_topics
 from kreplica.planner.reassignment.board import Layout
-from kreplica.planner.reassignment.topic_shares import balance_topics
 
 Rows = list[tuple[int, ...]]
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from kreplica.model.schema import REPLICAS
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.model.table import Table
-from kreplica.planner.reassignment.certificate import (
+from kreplica.planner.reassignment.certificates.certificate import (
     Bound,
     BoundKind,
     Certificate,

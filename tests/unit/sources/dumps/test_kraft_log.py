@@ -24,8 +24,8 @@ from varints import unsigned
 from kreplica import ingest_dumps, lives_in
 from kreplica.formats.metadata_log.files import find_metadata
 from kreplica.formats.metadata_log.records import RECORD_TYPES
-from kreplica.history.life_rows import PartitionStretch
-from kreplica.history.log_steps import LogSlice, StepKind
+from kreplica.history.lives.rows import PartitionStretch
+from kreplica.history.months.log_steps import LogSlice, StepKind
 from kreplica.history.tables import LOG_TABLES
 from kreplica.model.table import Table
 from kreplica.sources.dumps import kraft_log

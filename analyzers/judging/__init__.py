@@ -1,0 +1,1 @@
+"""Rows judged: classified once, counted, and what is broken folded to spans."""

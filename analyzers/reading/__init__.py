@@ -1,0 +1,1 @@
+"""Dumps and histories read as DataFrames: observations, partitions, settings."""

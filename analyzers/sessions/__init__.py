@@ -1,0 +1,1 @@
+"""Sessions of Spark: started, watched, ended, and what they raise in words."""

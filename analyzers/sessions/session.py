@@ -1,0 +1,350 @@
+"""One quiet Spark session: in this process by default, on a standalone master, through Spark Connect, or in the JVM of
+spark-submit, whose master and settings then hold.
+
+Nothing of PySpark is imported before a session is asked for, so that a missing extra is one clear line.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import socket
+import sys
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+from weakref import WeakKeyDictionary
+
+from analyzers.sessions.executors import ExecutorWatch, await_executor
+from analyzers.sessions.failures import cause_of, explained, refused_setting, words_of
+from analyzers.sessions.jvm import LOGGING, Jvm, SubmittersJvm, no_remarks
+from kreplica.errors import KreplicaError, MissingExtraError, UnreachableError, UsageError
+from kreplica.system.environment import SAFE_PATH, environment, restored
+from kreplica.system.packages import line_that_adds
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql import SparkSession as SparkSession  # noqa: PLC0414  # commands name it, but not PySpark
+
+
+LOCAL_MASTER = "local[*]"
+_STANDALONE = "spark://"
+CONNECT_PORT = 15002
+"""Default port of a Spark Connect server."""
+REACH_SECONDS = 10.0
+CONNECT_RETRIES, CONNECT_PAUSE_MS = 7, 3000
+SMALL_FLEET = 4_000_000
+ROWS_A_PIECE = 200_000
+FEWEST_PIECES, MOST_PIECES = 2, 400
+"""Numbers of partitions of a shuffle; Spark coalesces small ones."""
+
+_ALWAYS = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.mapKeyDedupPolicy": "LAST_WIN",
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.adaptive.enabled": "true",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    # Java compiles no method above 8000 bytes; above that Spark is to cut its generated code up: three times as fast.
+    "spark.sql.codegen.hugeMethodLimit": "8000",
+    # The files are named one by one; to list thousands of them in a Spark job takes ten times as long as to do it here.
+    "spark.sql.sources.parallelPartitionDiscovery.threshold": "1000000",
+    # Snapshots are small files: counted as 4 MiB each, which is Spark's guess, a task would get thirty of them.
+    "spark.sql.files.openCostInBytes": "262144",
+}
+"""Set on any session, a Connect server's too."""
+
+_QUIET = {"spark.ui.enabled": "false", "spark.driver.maxResultSize": "0"}
+_WORKERS = {f"spark.executorEnv.{name}": value for name, value in SAFE_PATH.items()}
+"""Python workers of a standalone master inherit nothing of this process."""
+_CHEAP_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m"
+"""A JVM that runs for seconds spends most of them on optimizing its code and on threads that collect garbage. One that
+does not optimize has room for 48 MB of code, which a session of several audits fills."""
+_DRIVER_OPTIONS, _EXECUTOR_OPTIONS = "spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions"
+_LOGGERS = ("py4j", "DataFrameQueryContextLogger", "SQLQueryContextLogger", "pyspark.sql.connect.client.logging")
+"""Loggers that print messages which also arrive as exceptions."""
+
+_LEFT = (
+    "SPARK_AUTH_SOCKET_TIMEOUT",
+    "SPARK_BUFFER_SIZE",
+    "SPARK_CONNECT_AUTHENTICATE_TOKEN",
+    "SPARK_CONNECT_MODE_ENABLED",
+    "SPARK_LOCAL_REMOTE",
+    "SPARK_REMOTE",
+)
+"""Environment variables that PySpark sets, and leaves."""
+_OURS: Mapping[str, str | None] = {"SPARK_REMOTE": None, "SPARK_CONNECT_MODE_ENABLED": None}
+"""Either would turn a session of our own into a client of another server, and its columns into that server's."""
+
+_kept: WeakKeyDictionary[SparkSession, list[DataFrame]] = WeakKeyDictionary()
+
+
+def kept(frame: DataFrame) -> DataFrame:
+    """The rows, computed once and kept by Spark until their session ends: a server outlives it."""
+    frame.persist()
+    _kept.setdefault(frame.sparkSession, []).append(frame)
+    return frame
+
+
+def _let_go(session: SparkSession) -> None:
+    with contextlib.suppress(Exception):  # of a session that is gone nothing is kept either
+        for frame in reversed(_kept.pop(session, [])):
+            frame.unpersist()
+
+
+@contextmanager
+def spark_session(
+    master: str | None = None, remote: str | None = None, settings: Mapping[str, str] | None = None
+) -> Iterator[SparkSession]:
+    """Starts Spark, and stops it however the block ends. The environment of this process is then as it was.
+
+    Args:
+        master: ``local[*]``, ``local[4]`` or the ``spark://HOST:PORT`` of a standalone master. If None, that of
+            spark-submit where it started this process, otherwise ``local[*]``.
+        remote: ``sc://HOST:PORT`` of a Spark Connect server, instead of a master; needs no Java here.
+        settings: Further Spark settings; they win over kreplica's own, and those of spark-submit over both.
+
+    Raises:
+        MissingExtraError: PySpark, its Connect client, or Java is not installed.
+        UnreachableError: The master or server does not answer, or gives no executor; its JVM was lost.
+        UsageError: The address or a setting cannot be used, or the disk that Spark works on is full.
+        InputError: A file was changed in the midst of the block.
+        SparkDefectError: Spark failed in the block for another reason.
+    """
+    require_pyspark()
+    for name in _LOGGERS:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    with restored(_LEFT):
+        if remote is not None:
+            with _connect_session(remote, settings or {}) as session:
+                yield session
+        else:
+            with environment(_OURS), _classic_session(master, settings or {}) as session:
+                yield session
+
+
+def settings_for(partitions: int, remote: str | None = None) -> dict[str, str]:
+    """Settings for that many partition rows: a small job spends its time on starting tasks, not on rows.
+
+    Args:
+        partitions: Rows of all snapshots together.
+        remote: A Connect server, whose JVMs run already.
+    """
+    pieces = max(FEWEST_PIECES, min(MOST_PIECES, partitions // ROWS_A_PIECE))
+    settings = {"spark.sql.shuffle.partitions": str(pieces)}
+    if pieces == FEWEST_PIECES:  # to plan again after each stage takes longer than such stages do
+        settings["spark.sql.adaptive.enabled"] = "false"
+    if partitions <= SMALL_FLEET and remote is None:
+        settings |= {_DRIVER_OPTIONS: _CHEAP_JVM, _EXECUTOR_OPTIONS: _CHEAP_JVM}
+    return settings
+
+
+def require_pyspark() -> None:
+    """Raises MissingExtraError, with the line that installs it, unless PySpark is there."""
+    if find_spec("pyspark") is None:
+        raise MissingExtraError(
+            "kreplica audit needs Apache Spark", "the package pyspark is not installed", line_that_adds("spark")
+        )
+
+
+@contextmanager
+def _classic_session(master: str | None, settings: Mapping[str, str]) -> Iterator[SparkSession]:
+    jvm = SubmittersJvm.found() or Jvm()
+    place = _agreed(master, jvm.settings.get("spark.master")) or LOCAL_MASTER
+    starting: Mapping[str, str | None] = {} if isinstance(jvm, SubmittersJvm) else _prepared(place)
+    try:
+        with environment(starting):
+            session = _start(jvm, place, {**_classic_settings(), **_ALWAYS, **settings}, settings)
+        try:
+            watch = ExecutorWatch(session)
+            with explained(settings, lambda: watch.lost() or jvm.lost()):
+                _check_settings(session, settings)
+                with _with_executors(watch, session, place):
+                    yield session
+        finally:
+            with contextlib.suppress(Exception), no_remarks():  # interrupted, it may not answer
+                _let_go(session)
+                session.stop()
+    finally:
+        jvm.end()
+
+
+def _agreed(master: str | None, submitted: str | None) -> str | None:
+    """The master that spark-submit was given wins over none, and is not silently taken in place of another."""
+    if master is not None and submitted is not None and master != submitted:
+        why = f"spark-submit runs it on {submitted}"
+        raise UsageError(f"--master {master} comes too late", why, "leave it out, or give it to spark-submit")
+    return submitted or master
+
+
+def _prepared(master: str) -> dict[str, str | None]:
+    """Checks that the master is there; the environment that its JVM starts with."""
+    from kreplica.system.java import java_home_for_spark
+
+    standalone = _standalone_host(master)
+    if standalone is not None:
+        _reach(*standalone, what=f"the Spark master {master}")
+    values: dict[str, str | None] = {
+        "JAVA_HOME": str(java_home_for_spark(quiet=True)),
+        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+        **SAFE_PATH,
+    }
+    if standalone is None or standalone[0] in ("127.0.0.1", "localhost", "::1"):
+        values["SPARK_LOCAL_IP"] = "127.0.0.1"
+    return values
+
+
+def _start(jvm: Jvm, master: str, values: dict[str, str], asked: Mapping[str, str]) -> SparkSession:
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
+    options = f"-Dlog4j2.configurationFile={LOGGING.as_uri()}"
+    values[_DRIVER_OPTIONS] = f"{options} {asked.get(_DRIVER_OPTIONS, '')}".strip()
+    builder: Any = SparkSession.builder
+    builder = builder.master(master)
+    for name, value in {"spark.app.name": "kreplica audit", **values}.items():
+        if name not in jvm.settings:
+            builder = builder.config(name, value)
+    try:
+        with jvm.starting():
+            session: SparkSession = builder.getOrCreate()
+    except (PySparkException, Py4JError, ConnectionError, EOFError) as error:
+        raise _start_failure(master, words_of(error), asked, jvm.lost()) from None
+    return session
+
+
+def _start_failure(master: str, words: str, asked: Mapping[str, str], lost: str) -> KreplicaError:
+    if refused := refused_setting(words, asked):
+        return refused
+    what = f"cannot start Spark on {master}"
+    if "ended by SIG" in lost:
+        return UnreachableError(what, lost, "is there memory for it? --spark-conf spark.driver.memory=1g")
+    return UsageError(what, lost or cause_of(words), "look at the master's address and the Spark settings")
+
+
+def _check_settings(session: SparkSession, settings: Mapping[str, str]) -> None:
+    """Has Spark validate the settings of its SQL engine now, not at the first query that uses one of them."""
+    from pyspark.errors import AnalysisException
+
+    for name, value in settings.items():
+        if name.startswith("spark.sql."):
+            with contextlib.suppress(AnalysisException):  # a setting that can no longer change was validated before
+                session.conf.set(name, value)
+
+
+@contextmanager
+def _with_executors(watch: ExecutorWatch, session: SparkSession, master: str) -> Iterator[None]:
+    if not master.startswith(_STANDALONE):
+        yield
+        return
+    await_executor(session, master)
+    with watch.looking():
+        yield
+
+
+def _classic_settings() -> dict[str, str]:
+    return {
+        **_QUIET,
+        **_WORKERS,
+        "spark.ui.showConsoleProgress": "true" if sys.stderr.isatty() else "false",
+        "spark.driver.memory": f"{_driver_gibibytes()}g",
+    }
+
+
+def _driver_gibibytes() -> int:
+    """A quarter of the machine, from 1 to 8 GiB: in local mode the driver is the whole of Spark."""
+    try:
+        whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return 1
+    return max(1, min(8, whole // 4 // 2**30))
+
+
+@contextmanager
+def _connect_session(remote: str, settings: Mapping[str, str]) -> Iterator[SparkSession]:
+    host, port = _connect_address(remote)
+    if find_spec("grpc") is None:
+        raise MissingExtraError(
+            "--remote needs the client of Spark Connect", "grpcio is not installed", line_that_adds("spark")
+        )
+    _reach(host, port, what=f"the Spark Connect server {remote}")
+    from pyspark.sql import SparkSession
+
+    with environment({"SPARK_REMOTE": None, "SPARK_LOCAL_REMOTE": None}):
+        session = SparkSession.builder.remote(remote).getOrCreate()
+    session.client.set_retry_policies([_patience()])
+    try:
+        with _no_word_of_retries(), explained(settings):
+            for name, value in {**_ALWAYS, **settings}.items():
+                _set(session, name, value)
+            yield session
+    finally:
+        with _no_word_of_retries():
+            _let_go(session)
+            session.stop()
+
+
+@contextmanager
+def _no_word_of_retries() -> Iterator[None]:
+    """Silences PySpark's warning that it tries no more: the error says what became of it."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=r"\[RETRIES_EXCEEDED\]", category=UserWarning)
+        yield
+
+
+def _patience() -> Any:
+    """Tries again for a quarter of a minute; PySpark would for ten minutes, without a word."""
+    from pyspark.sql.connect.client.retries import DefaultPolicy
+
+    return DefaultPolicy(max_retries=CONNECT_RETRIES, max_backoff=CONNECT_PAUSE_MS)
+
+
+def _set(session: SparkSession, name: str, value: str) -> None:
+    from pyspark.errors import AnalysisException
+
+    try:
+        session.conf.set(name, value)
+    except AnalysisException as error:
+        reason = str(error).strip().splitlines()[0]
+        raise UsageError(
+            f"the Spark Connect server does not take {name}", reason, "set it where it is started"
+        ) from None
+
+
+def _connect_address(remote: str) -> tuple[str, int]:
+    address = urlsplit(remote)
+    try:
+        host, port = address.hostname, address.port or CONNECT_PORT
+    except ValueError:
+        host, port = None, 0
+    if address.scheme != "sc" or not host:
+        raise UsageError(f"{remote} is no address of a Spark Connect server", fix="--remote sc://HOST:15002")
+    return host, port
+
+
+def _standalone_host(master: str) -> tuple[str, int] | None:
+    """Host and port of a standalone master, None for a local one."""
+    if master == "local" or (master.startswith("local[") and master.endswith("]")):
+        return None
+    address = urlsplit(master.split(",", 1)[0])
+    try:
+        host, port = address.hostname, address.port or 7077
+    except ValueError:
+        host, port = None, 0
+    if address.scheme != "spark" or not host:
+        raise UsageError(f"{master} is no Spark master kreplica can use", fix="--master local[*] or spark://HOST:7077")
+    return host, port
+
+
+def _reach(host: str, port: int, what: str) -> None:
+    """Checks that the address accepts connections: Spark's own clients would retry for minutes."""
+    try:
+        socket.create_connection((host, port), timeout=REACH_SECONDS).close()
+    except OSError as error:
+        raise UnreachableError(f"{what} does not answer", error.strerror or str(error), "is it started?") from error

@@ -1,0 +1,1 @@
+"""Replicas that go to another log directory of their broker."""

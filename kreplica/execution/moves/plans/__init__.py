@@ -1,0 +1,1 @@
+"""Plans of replicas: changes, file, journal, and how far they are."""

@@ -1,0 +1,1 @@
+"""Balances of topics, leaders and loads, and relief of full volumes."""

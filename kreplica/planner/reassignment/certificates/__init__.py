@@ -1,0 +1,1 @@
+"""Certificates of plans: values, bounds, and what proves them."""

@@ -1,0 +1,1 @@
+"""Numbers of replicas by broker and rack: greedy and exact planners."""
