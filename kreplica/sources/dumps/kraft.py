@@ -29,7 +29,7 @@ from kreplica.sources.zookeeper.settings import Settings
 from kreplica.system.redaction import is_secret_name
 
 SOURCE: Final = "kraft-metadata"
-_LARGEST_OFFSET: Final = 2**63 - 1
+LARGEST_OFFSET: Final = 2**63 - 1
 """The next one after it is none."""
 
 
@@ -69,7 +69,7 @@ def snapshot_of_metadata(replay: Replay, *, name: str, cluster_id: str | None) -
         features=dict(image.features),
         gaps=tuple(_gaps(replay)),
         notes=tuple(notes_of_image(image)),
-        metadata_offset=image.next_offset if image.next_offset <= _LARGEST_OFFSET else None,
+        metadata_offset=image.next_offset if image.next_offset <= LARGEST_OFFSET else None,
     )
 
 

@@ -24,7 +24,14 @@ from kreplica.model.columns import column_from_values
 from kreplica.model.schema import BROKERS, CONFIGS, PARTITIONS, Field, TableSchema
 from kreplica.model.settings import MIN_ISR, UNCLEAN
 from kreplica.model.table import Table
-from kreplica.sources.dumps.kraft import broker_row, partition_row, put_settings, setting_row, settings_of
+from kreplica.sources.dumps.kraft import (
+    LARGEST_OFFSET,
+    broker_row,
+    partition_row,
+    put_settings,
+    setting_row,
+    settings_of,
+)
 from kreplica.sources.zookeeper.settings import Settings
 
 Key: TypeAlias = tuple[Any, ...]
@@ -151,6 +158,9 @@ class _Reader:
             image = replay.image
             if entry.offset != self._offset:
                 self.stopped = f"record {self._offset} is missing, the next one is {entry.offset}"
+                break
+            if entry.offset == LARGEST_OFFSET:
+                self.stopped = f"record {entry.offset} has the largest offset that Kafka can write: none comes after it"
                 break
             if image.unplaced:
                 self.stopped = f"record {entry.offset} is about something that no record before made"

@@ -220,6 +220,19 @@ def log_over_months(tmp_path: Path) -> Path:
     return home
 
 
+def test_a_record_with_the_largest_offset_is_named_and_not_taken(tmp_path: Path) -> None:
+    """After it would come an offset that is no long of Java."""
+    last = 2**63 - 1
+    home = tmp_path / "log" / "__cluster_metadata-0"
+    home.mkdir(parents=True)
+    shutil.copy(HOME / f"{1279:020}-0000000001.checkpoint", home / f"{last:020}-0000000001.checkpoint")
+    records = [PlainRecord(0, 0, None, record("NO_OP_RECORD"))]
+    (home / f"{last:020}.log").write_bytes(batch_bytes(records, base_offset=last, base_timestamp=NOVEMBER_30))
+    ingested = ingest_dumps([tmp_path / "log"], tmp_path / "history")
+    assert (ingested.unread, ingested.exit_code) == (1, 5)
+    assert f"record {last} has the largest offset that Kafka can write" in ingested.warnings[0]
+
+
 def test_a_log_is_cut_where_months_begin(tmp_path: Path) -> None:
     home = log_over_months(tmp_path)
     slices, stopped = log_slices(find_metadata(str(home)))
