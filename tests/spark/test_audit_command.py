@@ -139,7 +139,9 @@ def is_running(process: int) -> bool:
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("point", ["the JVM starts", "the findings are written"])
-def test_an_interrupt_ends_spark_and_leaves_nothing_half_written(tmp_path: Path, point: str) -> None:
+def test_an_interrupt_ends_spark_and_leaves_nothing_half_written(
+    tmp_path: Path, point: str, request: pytest.FixtureRequest
+) -> None:
     out = tmp_path / "out"
     process = subprocess.Popen(
         [Path(sys.executable).with_name("kreplica"), "audit", "sample", "--out", out],
@@ -147,6 +149,7 @@ def test_an_interrupt_ends_spark_and_leaves_nothing_half_written(tmp_path: Path,
         stderr=subprocess.PIPE,
         text=True,
     )
+    request.addfinalizer(process.kill)
     jvm_starts = point == "the JVM starts"
     reached = (lambda: children(process.pid)) if jvm_starts else (lambda: list(out.glob(".kreplica-*")))
     deadline = time.monotonic() + 240

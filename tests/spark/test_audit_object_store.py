@@ -38,7 +38,7 @@ def command_lines() -> str:
 
 
 def test_an_audit_of_a_bucket_says_what_one_of_a_folder_says(
-    store: ObjectStore, run_cli: RunCli, root: Path, tmp_path: Path
+    store: ObjectStore, run_cli: RunCli, root: Path, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     line = [str(Path(sys.executable).with_name("kreplica")), "audit", "s3://fleet/dumps", "-o", "json"]
     (tmp_path / "temporary").mkdir()
@@ -46,6 +46,7 @@ def test_an_audit_of_a_bucket_says_what_one_of_a_folder_says(
     started = subprocess.Popen(
         line, env=around, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
+    request.addfinalizer(started.kill)
     seen = ""
     while started.poll() is None:
         seen += command_lines()
