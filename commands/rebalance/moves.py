@@ -254,7 +254,7 @@ def _verdict(outcome: MoveOutcome, command: str) -> str:
 
 
 def _next(outcome: MoveOutcome, command: str, request: MoveRequest) -> list[str]:
-    from kreplica.execution.progress import Phase
+    from kreplica.execution.plan_journal import Phase
 
     state = outcome.state
     phase = state.progress.phase

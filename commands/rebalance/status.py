@@ -57,7 +57,7 @@ def _verdict(outcome: PlanOutcome) -> str:
 
 
 def _next(outcome: PlanOutcome, handle: ClusterHandle, connection_options: str) -> list[str]:
-    from kreplica.execution.progress import Phase
+    from kreplica.execution.plan_journal import Phase
 
     phase = outcome.state.progress.phase
     commands = {Phase.NEW: "apply", Phase.APPLYING: "resume", Phase.ROLLING_BACK: "resume"}

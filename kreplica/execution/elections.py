@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kreplica.execution.executor import Session, read_settled, run_steps, still_to_apply
-from kreplica.execution.journal import Operation, Result
+from kreplica.execution.journal import Result
+from kreplica.execution.plan_journal import Operation
 from kreplica.sources import Facet
 
 if TYPE_CHECKING:

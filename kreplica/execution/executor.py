@@ -25,8 +25,9 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 from kreplica.control.boundary import require_writable
 from kreplica.errors import ChangeRefusedError, KreplicaError, UnreachableError
 from kreplica.execution.drift import StepCheck, Trouble, got_worse, look_at_steps, trouble
-from kreplica.execution.journal import Event, Journal, Operation, Result, entry
+from kreplica.execution.journal import Event, Journal, Result, entry
 from kreplica.execution.plan import LeaderChange, PartitionKey, Plan, Step
+from kreplica.execution.plan_journal import Operation
 from kreplica.execution.progress import State
 from kreplica.planner.preferred_leaders import batches
 from kreplica.sources import Facet, read_snapshot

@@ -12,34 +12,11 @@ touched are among those intended.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from enum import StrEnum
-from pathlib import Path
 from typing import Protocol
 
-from kreplica.errors import InputError
-from kreplica.execution.journal_file import (
-    OpenJournal,
-    carried_out,
-    decode_line,
-    journal_path,
-    open_journal_file,
-    read_journal_file,
-)
-from kreplica.execution.plan import Plan
-
-SCHEMA = "kreplica/journal/v1"
-
-
-class Operation(StrEnum):
-    """Operations on a plan."""
-
-    APPLY = "apply"
-    ROLLBACK = "rollback"
-    CANCEL = "cancel"
+from kreplica.execution.plan_journal import JournalFormat, Operation, present_time
 
 
 class Event(StrEnum):
@@ -50,16 +27,6 @@ class Event(StrEnum):
     FINISHED = "finished"
     STOPPED = "stopped"
     COMPLETED = "completed"
-
-
-@dataclass(frozen=True, slots=True)
-class Header:
-    """The first line: which plan the journal belongs to."""
-
-    schema: str
-    plan: str
-    plan_id: str
-    cluster_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,58 +87,10 @@ class MemoryJournal:
         self.entries.append(entry)
 
 
-class FileJournal(OpenJournal[Entry]):
-    """A plan's open, locked journal; made by ``open_journal``."""
-
-    def write(self, line: object) -> None:
-        """Writes a line without what is empty."""
-        import msgspec
-
-        found = msgspec.to_builtins(line)
-        super().write({name: value for name, value in found.items() if value not in (None, "", [], ())})
+JOURNAL = JournalFormat("kreplica/journal/v1", Entry)
+"""Format of the journals of plans of elections."""
 
 
 def entry(event: Event, operation: Operation, **fields: object) -> Entry:
     """Makes an entry with the present time."""
-    return Entry(datetime.now(UTC).isoformat(timespec="milliseconds"), event, operation, **fields)  # type: ignore[arg-type]
-
-
-@contextmanager
-def open_journal(plan_path: Path, plan: Plan, digest: str) -> Iterator[FileJournal]:
-    """Opens the journal of a plan, makes it if there is none, and holds its lock for the length of the block.
-
-    Raises:
-        ChangeRefusedError: Another process is carrying out the plan.
-        InputError: The journal belongs to another plan or cannot be read.
-        UsageError: It cannot be written.
-    """
-    path = journal_path(plan_path)
-    with open_journal_file(path, carried_out(path)) as file:
-        journal = FileJournal(file, _entries(path, file.found, digest))
-        if not file.found:
-            journal.write(Header(SCHEMA, digest, plan.plan_id, plan.cluster_id))
-        yield journal
-
-
-def read_journal(plan_path: Path, digest: str) -> tuple[list[Entry], bool]:
-    """The entries of a plan's journal, none if there is no journal, and whether a process is carrying out the plan.
-
-    Raises:
-        InputError: The journal belongs to another plan or cannot be read.
-    """
-    path = journal_path(plan_path)
-    content, running = read_journal_file(path)
-    return _entries(path, content, digest), running
-
-
-def _entries(path: Path, content: bytes, digest: str) -> list[Entry]:
-    lines = content.split(b"\n")[:-1]
-    if not lines:
-        return []
-    header = decode_line(path, 1, lines[0], Header)
-    if header.schema != SCHEMA:
-        raise InputError(str(path), "line 1", f"expected schema {SCHEMA!r}, found {header.schema!r}")
-    if header.plan != digest:
-        reason = f"it belongs to plan {header.plan_id} of another content"
-        raise InputError(str(path), "line 1", reason, "move it away if that plan is of no interest any more")
-    return [decode_line(path, number, line, Entry) for number, line in enumerate(lines[1:], start=2)]
+    return Entry(present_time(), event, operation, **fields)  # type: ignore[arg-type]

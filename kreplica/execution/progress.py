@@ -6,22 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from kreplica.execution.journal import Entry, Event, Operation, Result
+from kreplica.execution.journal import Entry, Event, Result
 from kreplica.execution.plan import PartitionKey, Plan
-
-
-class Phase(StrEnum):
-    """Phases of a plan.
-
-    new -> applying -> applied; cancelled from new or applying; rolling-back -> rolled-back from any but new.
-    """
-
-    NEW = "new"
-    APPLYING = "applying"
-    APPLIED = "applied"
-    CANCELLED = "cancelled"
-    ROLLING_BACK = "rolling-back"
-    ROLLED_BACK = "rolled-back"
+from kreplica.execution.plan_journal import Operation, Phase, phase_after
 
 
 class State(StrEnum):
@@ -69,7 +56,7 @@ def replay(plan: Plan, entries: Iterable[Entry]) -> Progress:
         states.update(dict.fromkeys(one.partitions, State.UNDER_WAY))
         states.update({result.key: _state(result) for result in one.results})
         results.update({result.key: result for result in one.results})
-        phase = _phase(phase, one)
+        phase = phase_after(phase, one.event, one.operation)
         message = one.message if one.event is Event.STOPPED else ""
     if phase in (Phase.CANCELLED, Phase.ROLLING_BACK, Phase.ROLLED_BACK):
         apply = {key: State.DROPPED if state is State.PENDING else state for key, state in apply.items()}
@@ -80,21 +67,3 @@ def _state(result: Result) -> State:
     if not result.done:
         return State.FAILED
     return State.ALREADY if result.already else State.DONE
-
-
-_STARTED = {
-    Operation.APPLY: Phase.APPLYING,
-    Operation.ROLLBACK: Phase.ROLLING_BACK,
-    Operation.CANCEL: Phase.CANCELLED,
-}
-_COMPLETED = {
-    Operation.APPLY: Phase.APPLIED,
-    Operation.ROLLBACK: Phase.ROLLED_BACK,
-    Operation.CANCEL: Phase.CANCELLED,
-}
-
-
-def _phase(phase: Phase, entry: Entry) -> Phase:
-    if entry.event is Event.COMPLETED:
-        return _COMPLETED[entry.operation]
-    return _STARTED[entry.operation] if entry.event is Event.STARTED else phase

@@ -28,8 +28,9 @@ from kreplica.errors import KreplicaError
 from kreplica.execution.drift import StepCheck, look_at_steps
 from kreplica.execution.elections import elect
 from kreplica.execution.executor import Session, check_cluster, read_settled, remaining, run_steps
-from kreplica.execution.journal import Event, Operation, Result, entry
+from kreplica.execution.journal import Event, Result, entry
 from kreplica.execution.plan import LeaderChange, PartitionFacts, PartitionKey, Plan, Step
+from kreplica.execution.plan_journal import Operation
 from kreplica.execution.progress import State
 from kreplica.sources import Facet, read_snapshot
 

@@ -26,9 +26,10 @@ from commands.completions.tree import Command, command_tree
 from commands.config.check import permission_uses
 from commands.main import build_app
 from kreplica.config.mutes import read_mutes
-from kreplica.execution.journal import Event, Operation, Result, entry, open_journal
+from kreplica.execution.journal import JOURNAL, Event, Result, entry
 from kreplica.execution.plan import plan_leaders
 from kreplica.execution.plan_file import read_plan, write_plan
+from kreplica.execution.plan_journal import Operation
 from kreplica.monitoring import clusters
 from kreplica.planner.preferred_leaders import plan_elections
 from kreplica.planner.reassignment.request import Reason, ReasonKind, Request
@@ -464,7 +465,7 @@ def plans(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plan, digest = read_plan(path)
     (done,) = (step for step in plan.steps if step.changes[0].partition == 3)
     result = Result("orders", 3, plan.facts["orders", 3].replicas[0], done=True)
-    with open_journal(path, plan, digest) as journal:
+    with JOURNAL.open(path, plan, digest) as journal:
         journal.append(entry(Event.STARTED, Operation.APPLY))
         journal.append(entry(Event.FINISHED, Operation.APPLY, step=done.number, results=(result,)))
     lead_away(tmp_path)

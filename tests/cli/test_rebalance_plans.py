@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from generated_clusters import hidden, partition, snapshot_of
 
-from kreplica.execution.journal import Event, Operation, Result, entry, open_journal
+from kreplica.execution.journal import JOURNAL, Event, Result, entry
 from kreplica.execution.plan_file import read_plan
+from kreplica.execution.plan_journal import Operation
 from kreplica.store.writing import write_snapshot
 
 BROKERS = [{"broker": broker, "alive": True} for broker in (1, 2, 3)]
@@ -41,7 +42,7 @@ def plan(kreplica: Any, dump: Any, tmp_path: Path) -> Path:
 
 
 def note(path: Path, *entries: Any) -> None:
-    with open_journal(path, *read_plan(path)) as journal:
+    with JOURNAL.open(path, *read_plan(path)) as journal:
         for one in entries:
             journal.append(one)
 
@@ -209,7 +210,7 @@ def test_status_tells_how_far_it_is_and_what_to_type(kreplica: Any, dump: Any, p
         "orders  2          2     1   2     pending  2       -\n"
         f"next     kreplica rebalance resume {plan} --dump {now} --execute\n"
     )
-    with open_journal(plan, *read_plan(plan)):
+    with JOURNAL.open(plan, *read_plan(plan)):
         assert "applying, a process is at it" in kreplica("rebalance", "status", plan, "--dump", now).out
 
 
@@ -243,7 +244,7 @@ def test_cancel_drops_what_is_left(kreplica: Any, dump: Any, plan: Path) -> None
 
 
 def test_a_running_plan_cannot_be_cancelled(kreplica: Any, plan: Path) -> None:
-    with open_journal(plan, *read_plan(plan)):
+    with JOURNAL.open(plan, *read_plan(plan)):
         ended = kreplica("rebalance", "cancel", plan, "--execute")
     assert ended.code == 4
     assert "error: the plan is being carried out; another process holds" in ended.err

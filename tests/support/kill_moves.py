@@ -28,14 +28,14 @@ from kreplica.errors import ExitCode
 from kreplica.execution.journal_file import JournalFile
 from kreplica.execution.moves import carrying_out, runner
 from kreplica.execution.moves.carrying_out import CarryOutOptions, MoveOutcome
-from kreplica.execution.moves.plans.journal import read_move_journal
+from kreplica.execution.moves.plans.journal import MOVE_JOURNAL
 from kreplica.execution.moves.plans.plan import PlanRequest, plan_replicas
 from kreplica.execution.moves.plans.plan_file import read_replica_plan, write_replica_plan
 from kreplica.execution.moves.plans.progress import MoveProgress, replay_moves
 from kreplica.execution.moves.session import MoveOptions
 from kreplica.execution.moves.throttles import throttling
 from kreplica.execution.moves.throttles.rate_changes import RateRequest
-from kreplica.execution.progress import Phase
+from kreplica.execution.plan_journal import Phase
 from kreplica.model.throttles import DIRECTORY_RATE
 from kreplica.planner.reassignment.changed_directory import ChangedDirectory
 from kreplica.planner.reassignment.steps import MoveLimits
@@ -134,7 +134,7 @@ def fresh_plan(folder: Path) -> Path:
 
 def progress_of(path: Path) -> MoveProgress:
     plan, digest = read_replica_plan(path)
-    return replay_moves(plan, read_move_journal(path, digest)[0])
+    return replay_moves(plan, MOVE_JOURNAL.read(path, digest)[0])
 
 
 def every_point(folder: Path, work: Work, prepare: Callable[[Path], None], check: Callable[[Path], None]) -> int:

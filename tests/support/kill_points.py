@@ -32,7 +32,8 @@ from kreplica.execution.executor import Pace, Session
 from kreplica.execution.journal_file import JournalFile
 from kreplica.execution.plan import plan_leaders
 from kreplica.execution.plan_file import read_plan, write_plan
-from kreplica.execution.progress import Phase, Progress, State, replay
+from kreplica.execution.plan_journal import Phase
+from kreplica.execution.progress import Progress, State, replay
 from kreplica.execution.rollback import rollback
 from kreplica.planner.preferred_leaders import plan_elections
 
@@ -72,7 +73,7 @@ def run(plan_path: Path, work: Work, fatal: int | None, number: signal.Signals) 
 
     setattr(JournalFile, "append", torn_append)  # noqa: B010
     plan, digest = read_plan(plan_path)
-    with journal.open_journal(plan_path, plan, digest) as opened:
+    with journal.JOURNAL.open(plan_path, plan, digest) as opened:
         work(Session(HANDLE, plan, replay(plan, opened.entries), opened, Pace(), lambda _: None))
 
 
@@ -106,7 +107,7 @@ def fresh_plan(folder: Path) -> tuple[Path, PaperCluster]:
 
 def progress_of(plan_path: Path) -> Progress:
     plan, digest = read_plan(plan_path)
-    return replay(plan, journal.read_journal(plan_path, digest)[0])
+    return replay(plan, journal.JOURNAL.read(plan_path, digest)[0])
 
 
 def every_point(folder: Path, work: Work, prepare: Callable[[Path], None], check: Callable[[Path], None]) -> int:

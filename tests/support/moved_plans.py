@@ -9,13 +9,13 @@ from typing import Any
 
 from moving_cluster import SIZE, MovingCluster
 
-from kreplica.execution.journal import Operation
-from kreplica.execution.moves.plans.journal import open_move_journal, read_move_journal
+from kreplica.execution.moves.plans.journal import MOVE_JOURNAL
 from kreplica.execution.moves.plans.plan import PlanRequest, ReplicaPlan, plan_replicas
 from kreplica.execution.moves.plans.plan_file import read_replica_plan, write_replica_plan
 from kreplica.execution.moves.plans.progress import MoveProgress, MoveState, replay_moves
 from kreplica.execution.moves.runner import MoveRun, run_moves
 from kreplica.execution.moves.session import MoveOptions, MoveSession
+from kreplica.execution.plan_journal import Operation
 from kreplica.planner.reassignment.changed_directory import ChangedDirectory
 from kreplica.planner.reassignment.steps import MoveLimits
 
@@ -52,7 +52,7 @@ class Moved:
 
     @property
     def progress(self) -> MoveProgress:
-        return replay_moves(self.plan, read_move_journal(self.path, self.digest)[0])
+        return replay_moves(self.plan, MOVE_JOURNAL.read(self.path, self.digest)[0])
 
     @property
     def states(self) -> dict[int, str]:
@@ -64,7 +64,7 @@ class Moved:
         return {key[1:]: str(state) for key, state in sorted(self.progress.within.apply.items())}
 
     def in_session(self, work: Callable[[MoveSession], Any], options: MoveOptions = OPTIONS) -> Any:
-        with open_move_journal(self.path, self.plan, self.digest) as journal:
+        with MOVE_JOURNAL.open(self.path, self.plan, self.digest) as journal:
             progress = replay_moves(self.plan, journal.entries)
             told = replace(options, tell=self.said.append)
             return work(MoveSession(self.cluster, self.plan, progress, journal, told))

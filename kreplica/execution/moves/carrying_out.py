@@ -12,7 +12,6 @@ from typing import Protocol
 from kreplica.config.handle import ClusterHandle
 from kreplica.control.boundary import require_brokers, require_writable
 from kreplica.errors import ChangeRefusedError, ExitCode, KreplicaError
-from kreplica.execution.journal import Operation
 from kreplica.execution.moves.cluster import LiveCluster
 from kreplica.execution.moves.cordoning import (
     CordonedCluster,
@@ -33,7 +32,7 @@ from kreplica.execution.moves.runner import MoveRun, refuse_second_runner, run_m
 from kreplica.execution.moves.session import MoveOptions, MoveSession
 from kreplica.execution.moves.taking_back import take_back
 from kreplica.execution.moves.throttles.rate_warnings import low_rate_warnings, measured_writes
-from kreplica.execution.progress import Phase
+from kreplica.execution.plan_journal import Operation, Phase
 from kreplica.model.snapshot import ClusterSnapshot, MetadataMode
 from kreplica.model.words import counted, ids
 from kreplica.planner.reassignment.changed_directory import ChangedDirectory

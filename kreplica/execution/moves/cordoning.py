@@ -19,10 +19,10 @@ from kreplica.model.words import counted, ids, listed, named
 
 if TYPE_CHECKING:
     from kreplica.control.settings import SettingResult
-    from kreplica.execution.journal import Operation
     from kreplica.execution.moves.plans.change import ReplicaChange
     from kreplica.execution.moves.plans.journal import Entry
     from kreplica.execution.moves.plans.plan import ReplicaPlan
+    from kreplica.execution.plan_journal import Operation
     from kreplica.model.snapshot import ClusterSnapshot
 
 

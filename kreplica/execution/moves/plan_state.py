@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 
 from kreplica.errors import ChangeRefusedError
 from kreplica.execution.executor import check_cluster
-from kreplica.execution.journal import Operation
 from kreplica.execution.moves.cluster import MoveCluster
 from kreplica.execution.moves.directories.stage import DirectoryCheck, brokers_of, check_directory
 from kreplica.execution.moves.plans.change import ReplicaChange
-from kreplica.execution.moves.plans.journal import MoveJournal, open_move_journal, read_move_journal
+from kreplica.execution.moves.plans.journal import MOVE_JOURNAL, MoveJournal
 from kreplica.execution.moves.plans.plan import ReplicaPlan
 from kreplica.execution.moves.plans.plan_file import read_replica_plan
 from kreplica.execution.moves.plans.progress import MoveProgress, MoveState, replay_moves
@@ -22,6 +21,7 @@ from kreplica.execution.moves.plans.safety import controller_of, judge, obstacle
 from kreplica.execution.moves.plans.stage import ChangeCheck, Stage, check_change
 from kreplica.execution.moves.runner import why_stuck
 from kreplica.execution.plan import PartitionKey
+from kreplica.execution.plan_journal import Operation
 from kreplica.planner.reassignment.changed_directory import ChangedDirectory, ReplicaKey
 from kreplica.sources.kafka.log_dirs import BrokerLogs
 
@@ -175,7 +175,7 @@ def open_replica_plan(path: Path) -> MovePlanState:
         InputError: The plan or its journal cannot be read.
     """
     plan, digest = read_replica_plan(path)
-    entries, running = read_move_journal(path, digest)
+    entries, running = MOVE_JOURNAL.read(path, digest)
     return MovePlanState(path, plan, digest, replay_moves(plan, entries), running)
 
 
@@ -271,7 +271,7 @@ def locked(
     Raises:
         ChangeRefusedError: Another process carries out the plan, or has done so meanwhile.
     """
-    with open_move_journal(state.path, state.plan, state.digest) as journal:
+    with MOVE_JOURNAL.open(state.path, state.plan, state.digest) as journal:
 
         def now() -> MovePlanState:
             progress = replay_moves(state.plan, journal.entries)

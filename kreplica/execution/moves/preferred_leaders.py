@@ -22,10 +22,10 @@ from kreplica.planner.preferred_leaders import Election, batches, plan_elections
 
 if TYPE_CHECKING:
     from kreplica.execution.elections import Outcome
-    from kreplica.execution.journal import Operation
     from kreplica.execution.moves.plans.change import ReplicaChange
     from kreplica.execution.moves.session import Journal, MoveOptions
     from kreplica.execution.plan import PartitionKey
+    from kreplica.execution.plan_journal import Operation
     from kreplica.model.snapshot import ClusterSnapshot
 
 BATCH, INTERNAL_BATCH = 100, 5

@@ -22,10 +22,10 @@ from msgspec import Struct
 
 from kreplica.errors import ChangeRefusedError, ExitCode, UsageError, os_reason
 from kreplica.execution.moves.plan_state import MovePlanState, open_replica_plan
-from kreplica.execution.moves.plans.journal import Entry, Event, RateNote, read_move_journal
+from kreplica.execution.moves.plans.journal import MOVE_JOURNAL, Entry, Event, RateNote
 from kreplica.execution.moves.throttles.rate_changes import RateRequest
 from kreplica.execution.moves.throttles.rate_warnings import small_rate
-from kreplica.execution.progress import Phase
+from kreplica.execution.plan_journal import Phase
 from kreplica.model.rows import Int32, Meaning
 from kreplica.system.durable_files import write_whole
 from kreplica.system.untrusted_files import MalformedError, decode_json, read_whole
@@ -103,7 +103,7 @@ def rebalance_throttle(path: Path, rate: int, *, wait: float = ANSWER_SECONDS) -
     state = open_replica_plan(path)
     if not state.running:
         raise state.refusal("no process is carrying it out, so that no rate can be changed", _instead(state, rate))
-    entries, _ = read_move_journal(path, state.digest)
+    entries, _ = MOVE_JOURNAL.read(path, state.digest)
     asked = RateRequest(uuid.uuid4().hex, rate)
     _write(path, state.digest, _runner(entries), asked)
     taken = _taken(path, state.digest, asked, wait)
@@ -142,7 +142,7 @@ def _taken(path: Path, digest: str, asked: RateRequest, wait: float) -> Entry | 
     """The journal's line that answers a request; None where the run has ended or does not take it in time."""
     deadline = time.monotonic() + wait
     while True:
-        entries, running = read_move_journal(path, digest)
+        entries, running = MOVE_JOURNAL.read(path, digest)
         answer = next((one for one in reversed(entries) if asked.id in one.message), None)
         if answer is not None:
             return answer
@@ -151,12 +151,12 @@ def _taken(path: Path, digest: str, asked: RateRequest, wait: float) -> Entry | 
         time.sleep(PAUSE_SECONDS)
     with suppress(OSError):
         request_path(path).unlink()  # a later run must not find it
-    entries, _ = read_move_journal(path, digest)
+    entries, _ = MOVE_JOURNAL.read(path, digest)
     return next((one for one in reversed(entries) if asked.id in one.message), None)
 
 
 def _why_not(path: Path, digest: str, wait: float) -> str:
-    running = read_move_journal(path, digest)[1]
+    running = MOVE_JOURNAL.read(path, digest)[1]
     return f"it did not answer for {wait:g} s" if running else "it has ended meanwhile"
 
 

@@ -24,7 +24,6 @@ from kreplica.control.reassign import CHANGED, NOT_ASKED, ReassignmentResult
 from kreplica.errors import ChangeRefusedError, KreplicaError, UnreachableError
 from kreplica.execution.drift import Trouble, got_worse, trouble
 from kreplica.execution.executor import check_cluster
-from kreplica.execution.journal import Operation
 from kreplica.execution.moves.clock import Clock
 from kreplica.execution.moves.directories.moves import DirectoryMoves, Watch
 from kreplica.execution.moves.directories.stage import DirectoryCheck, DirectoryStage, future_sizes
@@ -40,6 +39,7 @@ from kreplica.execution.moves.throttles.rate_changes import RateChanges, rate_to
 from kreplica.execution.moves.throttles.rate_warnings import StalledCopies
 from kreplica.execution.moves.throttles.throttling import Throttling
 from kreplica.execution.plan import PartitionKey
+from kreplica.execution.plan_journal import Operation
 from kreplica.model.snapshot import MetadataMode
 from kreplica.model.words import counted
 from kreplica.planner.reassignment.changed_directory import ChangedDirectory, ReplicaKey

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kreplica.errors import UnreachableError
-from kreplica.execution.journal import Operation
 from kreplica.execution.moves.plans.change import ReplicaChange
 from kreplica.execution.moves.plans.journal import Event, MoveNote, MoveResult, Outcome, entry
 from kreplica.execution.moves.plans.progress import MoveState
 from kreplica.execution.moves.plans.safety import left_copy
 from kreplica.execution.moves.plans.stage import Stage, check_change
+from kreplica.execution.plan_journal import Operation
 from kreplica.model.words import ids, named
 from kreplica.sources.kafka.reassignments import Move
 

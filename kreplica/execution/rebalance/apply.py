@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kreplica.execution.elections import apply
-from kreplica.execution.progress import Phase, State
+from kreplica.execution.plan_journal import Phase
+from kreplica.execution.progress import State
 from kreplica.execution.rebalance.outcome import PlanOutcome, apply_outcome
 from kreplica.execution.rebalance.plan_state import PlanState, look_at_plan
 from kreplica.execution.rebalance.rollback import roll_back

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 from kreplica.errors import ChangeRefusedError, InputError
 from kreplica.execution.drift import StepCheck, look_at_steps
 from kreplica.execution.executor import FACETS, check_cluster
-from kreplica.execution.journal import read_journal
+from kreplica.execution.journal import JOURNAL
 from kreplica.execution.moves.plans.plan_file import plan_kind
 from kreplica.execution.plan import PartitionKey, Plan, PlanKind
 from kreplica.execution.plan_file import read_plan
-from kreplica.execution.progress import Phase, Progress, State, replay
+from kreplica.execution.plan_journal import Phase
+from kreplica.execution.progress import Progress, State, replay
 from kreplica.execution.rollback import look_back, reordered, still_to_roll_back
 from kreplica.monitoring.clusters import Reading, read_clusters
 
@@ -82,7 +83,7 @@ def open_plan(path: Path) -> PlanState:
         reason, fix = "it is a plan of replicas, not of leaders", "kreplica.execution.moves.carrying_out carries it out"
         raise InputError(str(path), "", reason, fix)
     plan, digest = read_plan(path)
-    entries, running = read_journal(path, digest)
+    entries, running = JOURNAL.read(path, digest)
     return PlanState(path, plan, digest, replay(plan, entries), running=running)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kreplica.control.boundary import require_brokers, require_writable
 from kreplica.errors import ChangeRefusedError
-from kreplica.execution.progress import Phase
+from kreplica.execution.plan_journal import Phase
 from kreplica.execution.rebalance.outcome import PlanOutcome, rollback_outcome
 from kreplica.execution.rebalance.plan_state import PlanState, look_at_plan
 from kreplica.execution.rebalance.running import DEFAULTS, RebalanceOptions, carry_out

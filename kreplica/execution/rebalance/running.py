@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from kreplica.control.boundary import require_writable
 from kreplica.errors import KreplicaError
 from kreplica.execution.executor import FACETS, Pace, Session, Tell
-from kreplica.execution.journal import open_journal
+from kreplica.execution.journal import JOURNAL
 from kreplica.execution.progress import Progress, replay
 from kreplica.execution.rebalance.plan_state import PlanState, compared
 from kreplica.monitoring.clusters import read_clusters
@@ -76,7 +76,7 @@ def carry_out(
         ChangeRefusedError: Another process carries out the plan, or has done so meanwhile.
         UnreachableError: The cluster did not answer before anything was begun.
     """
-    with open_journal(state.path, state.plan, state.digest) as journal:
+    with JOURNAL.open(state.path, state.plan, state.digest) as journal:
         progress = replay(state.plan, journal.entries)
         allowed(replace(state, progress=progress, running=False))
         work(Session(handle, state.plan, progress, journal, options.pace, options.report))

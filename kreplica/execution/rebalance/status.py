@@ -7,8 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kreplica.execution.journal import Event, Operation, entry, open_journal
-from kreplica.execution.progress import Phase, replay
+from kreplica.execution.journal import JOURNAL, Event, entry
+from kreplica.execution.plan_journal import Operation, Phase
+from kreplica.execution.progress import replay
 from kreplica.execution.rebalance.outcome import PlanOutcome, status_outcome
 from kreplica.execution.rebalance.plan_state import PlanState, look_at_plan, open_plan
 from kreplica.execution.rebalance.rows import change_rows
@@ -53,7 +54,7 @@ def rebalance_cancel(path: Path, *, execute: bool = False) -> PlanOutcome:
     state = open_plan(path)
     _require_unfinished(state)
     if execute:
-        with open_journal(path, state.plan, state.digest) as journal:
+        with JOURNAL.open(path, state.plan, state.digest) as journal:
             state = replace(state, progress=replay(state.plan, journal.entries), running=False)
             _require_unfinished(state)
             journal.append(entry(Event.COMPLETED, Operation.CANCEL, pid=os.getpid()))

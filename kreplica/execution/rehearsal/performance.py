@@ -16,13 +16,13 @@ from kreplica.engine.trace import Event, Trace
 from kreplica.engine.versions.features import with_features
 from kreplica.engine.versions.supported import version_named
 from kreplica.errors import UnreachableError
-from kreplica.execution.journal import Operation
 from kreplica.execution.moves.plans.journal import Entry
 from kreplica.execution.moves.plans.progress import MoveState, replay_moves
 from kreplica.execution.moves.preferred_leaders import Electing, elect_preferred_leaders
 from kreplica.execution.moves.runner import run_moves
 from kreplica.execution.moves.session import MoveOptions, MoveSession
 from kreplica.execution.plan import PartitionKey
+from kreplica.execution.plan_journal import Operation
 from kreplica.execution.rehearsal.played_cluster import PlayedClock, PlayedCluster, TimeOverError
 from kreplica.execution.rehearsal.stage import BEGIN, Stage
 from kreplica.execution.rehearsal.unwritten import Unwritten, covered

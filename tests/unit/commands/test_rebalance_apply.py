@@ -14,8 +14,9 @@ import pytest
 from paper_cluster import PaperCluster, away
 
 from commands.main import run
-from kreplica.execution.journal import Event, Operation, entry, open_journal
+from kreplica.execution.journal import JOURNAL, Event, entry
 from kreplica.execution.plan_file import read_plan
+from kreplica.execution.plan_journal import Operation
 
 LIVE = ["--bootstrap-server", "127.0.0.1:1"]
 
@@ -191,7 +192,7 @@ def test_a_plan_that_somebody_else_began_meanwhile_is_not_begun_again(
 
     def meanwhile(*_: Any, **__: Any) -> None:
         path = Path("plan.json")
-        with open_journal(path, *read_plan(path)) as journal:
+        with JOURNAL.open(path, *read_plan(path)) as journal:
             journal.append(entry(Event.STARTED, Operation.APPLY))
 
     monkeypatch.setattr("commands.rebalance.plan.confirm", meanwhile)

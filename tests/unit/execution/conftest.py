@@ -11,7 +11,7 @@ from paper_cluster import PaperCluster, away
 
 from kreplica.config.handle import ClusterHandle
 from kreplica.execution.executor import Pace, Session
-from kreplica.execution.journal import open_journal
+from kreplica.execution.journal import JOURNAL
 from kreplica.execution.plan import Plan, plan_leaders
 from kreplica.execution.plan_file import read_plan, write_plan
 from kreplica.execution.progress import Progress, replay
@@ -37,12 +37,12 @@ class Paper:
 
     @property
     def progress(self) -> Progress:
-        from kreplica.execution.journal import read_journal
+        from kreplica.execution.journal import JOURNAL
 
-        return replay(self.plan, read_journal(self.path, self.digest)[0])
+        return replay(self.plan, JOURNAL.read(self.path, self.digest)[0])
 
     def run(self, work: Callable[[Session], str], pace: Pace | None = None) -> str:
-        with open_journal(self.path, self.plan, self.digest) as journal:
+        with JOURNAL.open(self.path, self.plan, self.digest) as journal:
             progress = replay(self.plan, journal.entries)
             return work(Session(HANDLE, self.plan, progress, journal, pace or Pace(), self.said.append))
 

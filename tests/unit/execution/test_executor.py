@@ -15,7 +15,8 @@ from kreplica.execution.elections import apply
 from kreplica.execution.executor import Pace, Session
 from kreplica.execution.journal_file import journal_path
 from kreplica.execution.plan import plan_leaders
-from kreplica.execution.progress import Phase, State
+from kreplica.execution.plan_journal import Phase
+from kreplica.execution.progress import State
 from kreplica.planner.preferred_leaders import plan_elections
 
 Make = Callable[..., Any]

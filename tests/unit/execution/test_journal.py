@@ -21,11 +21,12 @@ from kreplica.config.handle import ClusterHandle
 from kreplica.errors import ChangeRefusedError, InputError, UsageError
 from kreplica.execution.elections import apply
 from kreplica.execution.executor import Pace, Session
-from kreplica.execution.journal import Event, Operation, entry, open_journal, read_journal
+from kreplica.execution.journal import JOURNAL, Event, entry
 from kreplica.execution.journal_file import journal_path, set_aside
 from kreplica.execution.plan import plan_leaders
 from kreplica.execution.plan_file import read_plan, write_plan
-from kreplica.execution.progress import Phase, State, replay
+from kreplica.execution.plan_journal import Operation, Phase
+from kreplica.execution.progress import State, replay
 from kreplica.planner.preferred_leaders import plan_elections
 
 Make = Callable[..., Any]
@@ -34,10 +35,10 @@ HANDLE = ClusterHandle(name="paper", bootstrap_servers="127.0.0.1:1")
 HOLDER = """
 import sys, time
 from pathlib import Path
-from kreplica.execution.journal import open_journal
+from kreplica.execution.journal import JOURNAL
 from kreplica.execution.plan_file import read_plan
 path = Path(sys.argv[1])
-with open_journal(path, *read_plan(path)):
+with JOURNAL.open(path, *read_plan(path)):
     print("held", flush=True)
     time.sleep(60)
 """
@@ -60,7 +61,7 @@ def applied() -> Iterator[tuple[PaperCluster, Path, bytes]]:
 
 def run(path: Path) -> None:
     plan, digest = read_plan(path)
-    with open_journal(path, plan, digest) as journal:
+    with JOURNAL.open(path, plan, digest) as journal:
         apply(Session(HANDLE, plan, replay(plan, journal.entries), journal, Pace(), lambda _: None))
 
 
@@ -71,9 +72,9 @@ def test_any_prefix_of_a_journal_resumes(applied: tuple[PaperCluster, Path, byte
     rows = cluster.rows()
     plan, digest = read_plan(path)
     journal_path(path).write_bytes(whole[:cut])
-    before = replay(plan, read_journal(path, digest)[0])
+    before = replay(plan, JOURNAL.read(path, digest)[0])
     run(path)
-    after = replay(plan, read_journal(path, digest)[0])
+    after = replay(plan, JOURNAL.read(path, digest)[0])
     assert after.phase is Phase.APPLIED
     assert cluster.rows() == rows, "what leads already is not elected again"
     for key, state in before.apply.items():
@@ -89,7 +90,7 @@ def test_a_torn_tail_is_cut_off_and_not_written_on(paper: Make) -> None:
     whole = path.read_bytes()
     path.write_bytes(whole + b'{"at": "2026-03-01", "eve\x00\xff')
     assert made.progress.phase is Phase.APPLIED
-    with open_journal(made.path, made.plan, made.digest) as journal:
+    with JOURNAL.open(made.path, made.plan, made.digest) as journal:
         journal.append(entry(Event.STOPPED, Operation.APPLY, message="as a test"))
     assert path.read_bytes().startswith(whole + b'{"at"')
     assert made.progress.message == "as a test"
@@ -108,7 +109,7 @@ def test_half_a_line_of_a_full_disk_is_taken_back(paper: Make, monkeypatch: pyte
         left[0] -= written
         return written
 
-    with open_journal(made.path, made.plan, made.digest) as journal:
+    with JOURNAL.open(made.path, made.plan, made.digest) as journal:
         monkeypatch.setattr(os, "write", full)
         with pytest.raises(ChangeRefusedError, match="no space left on device"):
             journal.append(entry(Event.STARTED, Operation.ROLLBACK))
@@ -126,7 +127,7 @@ def test_one_who_reads_for_a_moment_keeps_no_executor_out(paper: Make, monkeypat
         fcntl.flock(file, fcntl.LOCK_SH)
         reader = threading.Timer(0.2, fcntl.flock, (file, fcntl.LOCK_UN))
         reader.start()
-        with open_journal(made.path, made.plan, made.digest) as opened:
+        with JOURNAL.open(made.path, made.plan, made.digest) as opened:
             assert opened is not None
         reader.join()
 
@@ -159,7 +160,7 @@ def test_a_journal_belongs_to_one_plan(paper: Make, tmp_path: Path) -> None:
     made.cluster.write(away(0))
     snapshot = made.cluster.read_snapshot()
     digest = write_plan(plan_leaders(snapshot, plan_elections(snapshot), "now", 1), made.path)
-    for ask in (lambda: read_journal(made.path, digest), lambda: run(made.path)):
+    for ask in (lambda: JOURNAL.read(made.path, digest), lambda: run(made.path)):
         with pytest.raises(InputError, match=r"it belongs to plan .* of another content"):
             ask()
     aside = set_aside(made.path)
@@ -190,11 +191,11 @@ def test_one_executor_at_a_time_and_a_dead_one_holds_nothing(paper: Make) -> Non
             made.run(apply)
         with pytest.raises(ChangeRefusedError, match="being carried out"):
             set_aside(made.path)
-        assert read_journal(made.path, made.digest) == ([], True)
+        assert JOURNAL.read(made.path, made.digest) == ([], True)
     finally:
         holder.kill()
         holder.communicate()
-    assert read_journal(made.path, made.digest) == ([], False)
+    assert JOURNAL.read(made.path, made.digest) == ([], False)
     assert made.run(apply) == ""
 
 
@@ -203,4 +204,4 @@ def test_readers_do_not_keep_each_other_out(paper: Make) -> None:
     made.run(apply)
     with journal_path(made.path).open() as file:
         fcntl.flock(file, fcntl.LOCK_SH)
-        assert read_journal(made.path, made.digest)[1] is False
+        assert JOURNAL.read(made.path, made.digest)[1] is False

@@ -20,7 +20,7 @@ from paper_cluster import PaperCluster, away
 from kreplica.config.handle import ClusterHandle
 from kreplica.execution.elections import apply
 from kreplica.execution.executor import Pace, Session
-from kreplica.execution.journal import open_journal
+from kreplica.execution.journal import JOURNAL
 from kreplica.execution.journal_file import JournalFile
 from kreplica.execution.plan import LeaderChange, plan_leaders
 from kreplica.execution.plan_file import read_plan, write_plan
@@ -83,7 +83,7 @@ class LifeOfAPlan(RuleBasedStateMachine):
         self.passed, self.fatal = 0, kill
         plan, digest = read_plan(self.path)
         try:
-            with open_journal(self.path, plan, digest) as journal:
+            with JOURNAL.open(self.path, plan, digest) as journal:
                 progress = replay(plan, journal.entries)
                 reason = work(Session(HANDLE, plan, progress, journal, Pace(), lambda _: None))
         except KilledError:
@@ -160,7 +160,7 @@ class LifeOfAPlan(RuleBasedStateMachine):
     @invariant()
     def what_was_changed_is_known_to_be_the_plans_own(self) -> None:
         plan, digest = read_plan(self.path)
-        with open_journal(self.path, plan, digest) as journal:
+        with JOURNAL.open(self.path, plan, digest) as journal:
             progress = replay(plan, journal.entries)
         for change in self.own():
             if not self.rolling_back and self.leader(change.partition) == change.to_leader:

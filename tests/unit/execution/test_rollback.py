@@ -10,7 +10,8 @@ import pytest
 
 from kreplica.errors import ChangeRefusedError, UnreachableError
 from kreplica.execution.elections import apply
-from kreplica.execution.progress import Phase, State
+from kreplica.execution.plan_journal import Phase
+from kreplica.execution.progress import State
 from kreplica.execution.rollback import look_back, reordered, rollback, still_to_roll_back
 
 Make = Callable[..., Any]

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from kreplica.control.log_directories import UNANSWERED
 from kreplica.control.log_directories import DirectoryResult as Answer
 from kreplica.errors import ChangeRefusedError, KreplicaError, UnreachableError
-from kreplica.execution.journal import Operation
 from kreplica.execution.moves.directories.stage import (
     DirectoryCheck,
     DirectoryStage,
@@ -27,6 +26,7 @@ from kreplica.execution.moves.directories.stage import (
 from kreplica.execution.moves.plans.journal import DirectoryNote, DirectoryResult, Event, Outcome, entry
 from kreplica.execution.moves.plans.plan import queued_directory
 from kreplica.execution.moves.plans.progress import MoveState
+from kreplica.execution.plan_journal import Operation
 from kreplica.model.words import counted
 from kreplica.sources.kafka.log_dirs import BrokerLogs
 

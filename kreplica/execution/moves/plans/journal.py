@@ -19,31 +19,13 @@ and the throttles that may be set, are among those it names, with what was there
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from enum import StrEnum
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TypeAlias
 
-from kreplica.errors import InputError
-from kreplica.execution.journal import Header, Operation
-from kreplica.execution.journal_file import (
-    OpenJournal,
-    carried_out,
-    decode_line,
-    journal_path,
-    open_journal_file,
-    read_journal_file,
-)
 from kreplica.execution.plan import PartitionKey
+from kreplica.execution.plan_journal import JournalFormat, Operation, PlanJournal, present_time
 from kreplica.planner.reassignment.changed_directory import ReplicaKey
-
-if TYPE_CHECKING:
-    from kreplica.execution.moves.plans.plan import ReplicaPlan
-
-SCHEMA = "kreplica/journal/v2"
 
 
 class Event(StrEnum):
@@ -211,58 +193,12 @@ class Entry:
     pid: int | None = None
 
 
-class MoveJournal(OpenJournal[Entry]):
-    """A plan's open, locked journal; made by ``open_move_journal``."""
+MOVE_JOURNAL = JournalFormat("kreplica/journal/v2", Entry)
+"""Format of the journals of plans of replicas."""
 
-    def write(self, line: object) -> None:
-        """Writes a line without what is empty."""
-        import msgspec
-
-        found = msgspec.to_builtins(line)
-        super().write({name: value for name, value in found.items() if value not in (None, "", [], ())})
+MoveJournal: TypeAlias = PlanJournal[Entry]
 
 
 def entry(event: Event, operation: Operation, **fields: object) -> Entry:
     """Makes an entry with the present time."""
-    return Entry(datetime.now(UTC).isoformat(timespec="milliseconds"), event, operation, **fields)  # type: ignore[arg-type]
-
-
-@contextmanager
-def open_move_journal(plan_path: Path, plan: ReplicaPlan, digest: str) -> Iterator[MoveJournal]:
-    """Opens the journal of a plan, makes it if there is none, and holds its lock for the length of the block.
-
-    Raises:
-        ChangeRefusedError: Another process is carrying out the plan.
-        InputError: The journal belongs to another plan or cannot be read.
-        UsageError: It cannot be written.
-    """
-    path = journal_path(plan_path)
-    with open_journal_file(path, carried_out(path)) as file:
-        journal = MoveJournal(file, _entries(path, file.found, digest))
-        if not file.found:
-            journal.write(Header(SCHEMA, digest, plan.plan_id, plan.cluster_id))
-        yield journal
-
-
-def read_move_journal(plan_path: Path, digest: str) -> tuple[list[Entry], bool]:
-    """The entries of a plan's journal, none if there is no journal, and whether a process is carrying out the plan.
-
-    Raises:
-        InputError: The journal belongs to another plan or cannot be read.
-    """
-    path = journal_path(plan_path)
-    content, running = read_journal_file(path)
-    return _entries(path, content, digest), running
-
-
-def _entries(path: Path, content: bytes, digest: str) -> list[Entry]:
-    lines = content.split(b"\n")[:-1]
-    if not lines:
-        return []
-    header = decode_line(path, 1, lines[0], Header)
-    if header.schema != SCHEMA:
-        raise InputError(str(path), "line 1", f"expected schema {SCHEMA!r}, found {header.schema!r}")
-    if header.plan != digest:
-        reason = f"it belongs to plan {header.plan_id} of another content"
-        raise InputError(str(path), "line 1", reason, "move it away if that plan is of no interest any more")
-    return [decode_line(path, number, line, Entry) for number, line in enumerate(lines[1:], start=2)]
+    return Entry(present_time(), event, operation, **fields)  # type: ignore[arg-type]

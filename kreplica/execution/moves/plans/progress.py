@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from kreplica.execution.journal import Operation
 from kreplica.execution.moves.plans.journal import (
     CordonNote,
     DirectoryResult,
@@ -19,7 +18,7 @@ from kreplica.execution.moves.plans.journal import (
 )
 from kreplica.execution.moves.plans.plan import ReplicaPlan
 from kreplica.execution.plan import PartitionKey
-from kreplica.execution.progress import Phase
+from kreplica.execution.plan_journal import Operation, Phase, phase_after
 from kreplica.planner.reassignment.changed_directory import ReplicaKey
 
 
@@ -147,7 +146,7 @@ def replay_moves(plan: ReplicaPlan, entries: Iterable[Entry]) -> MoveProgress:
         results.update({result.key: result for result in one.results})
         owed.count(one)
         _count_cordons(cordoned, one)
-        phase = _phase(phase, one)
+        phase = phase_after(phase, one.event, one.operation)
         if one.event in (Event.STARTED, Event.STOPPED, Event.COMPLETED):
             message = one.message
     if phase in (Phase.CANCELLED, Phase.ROLLING_BACK, Phase.ROLLED_BACK):
@@ -235,21 +234,3 @@ class Ledger:
             self._lists[note.topic, note.name] = replace(known, entries=left)
         else:
             del self._lists[note.topic, note.name]
-
-
-_STARTED = {
-    Operation.APPLY: Phase.APPLYING,
-    Operation.ROLLBACK: Phase.ROLLING_BACK,
-    Operation.CANCEL: Phase.CANCELLED,
-}
-_COMPLETED = {
-    Operation.APPLY: Phase.APPLIED,
-    Operation.ROLLBACK: Phase.ROLLED_BACK,
-    Operation.CANCEL: Phase.CANCELLED,
-}
-
-
-def _phase(phase: Phase, one: Entry) -> Phase:
-    if one.event is Event.COMPLETED:
-        return _COMPLETED[one.operation]
-    return _STARTED[one.operation] if one.event is Event.STARTED else phase

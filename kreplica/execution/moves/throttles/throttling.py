@@ -19,12 +19,12 @@ from kreplica.control.settings import SettingResult
 from kreplica.control.throttle import Entry as ListEntry
 from kreplica.control.throttle import ListKey, ListResult
 from kreplica.errors import ChangeRefusedError
-from kreplica.execution.journal import Operation
 from kreplica.execution.moves.cluster import MoveCluster, RateKey
 from kreplica.execution.moves.plans.change import ReplicaChange
 from kreplica.execution.moves.plans.journal import Entry, Event, ListNote, RateNote, entry
 from kreplica.execution.moves.plans.progress import Ledger, Owed
 from kreplica.execution.plan import PartitionKey
+from kreplica.execution.plan_journal import Operation
 from kreplica.model.throttles import (
     DIRECTORY_RATE,
     FOLLOWER_LIST,

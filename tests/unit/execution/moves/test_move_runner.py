@@ -9,13 +9,12 @@ import pytest
 from moved_plans import OPTIONS, Moved
 
 from kreplica.errors import ChangeRefusedError
-from kreplica.execution.journal import Operation
 from kreplica.execution.moves import runner
 from kreplica.execution.moves.plan_state import look_at_replica_plan
 from kreplica.execution.moves.plans.plan_file import write_replica_plan
 from kreplica.execution.moves.runner import refuse_second_runner, run_moves
 from kreplica.execution.moves.taking_back import take_back
-from kreplica.execution.progress import Phase
+from kreplica.execution.plan_journal import Operation, Phase
 from kreplica.model.schema import PARTITIONS
 from kreplica.model.table import Table
 from kreplica.planner.reassignment.steps import MoveLimits

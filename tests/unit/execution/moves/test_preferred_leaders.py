@@ -8,12 +8,12 @@ from typing import Any
 
 from moved_plans import OPTIONS, Moved
 
-from kreplica.execution.journal import Operation
 from kreplica.execution.moves import preferred_leaders
 from kreplica.execution.moves.plans.change import ReplicaChange
-from kreplica.execution.moves.plans.journal import Event, read_move_journal
+from kreplica.execution.moves.plans.journal import MOVE_JOURNAL, Event
 from kreplica.execution.moves.preferred_leaders import Electing, elect_preferred_leaders
 from kreplica.execution.plan import LeaderChange
+from kreplica.execution.plan_journal import Operation
 
 
 def applied(moved: Moved) -> None:
@@ -42,7 +42,7 @@ def test_preferred_leaders_that_the_plan_changes_are_elected_and_noted(moved: Mo
     assert leaders(moved) == [1] * 6 + [3]
     assert elected(moved) == ("", ())
     assert leaders(moved) == [2] * 6 + [3], "the last one has the preferred leader that it had"
-    lines = [one for one in read_move_journal(moved.path, moved.digest)[0] if one.elections]
+    lines = [one for one in MOVE_JOURNAL.read(moved.path, moved.digest)[0] if one.elections]
     assert [one.event for one in lines] == [Event.ELECTING, Event.ELECTED]
     assert {(one.from_leader, one.to_leader, one.leader, one.error) for one in lines[1].elections} == {(1, 2, 2, "")}
     assert elected(moved) == ("", ())

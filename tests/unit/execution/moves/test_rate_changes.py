@@ -12,7 +12,7 @@ from moved_plans import OPTIONS, Moved
 
 from kreplica.errors import UnreachableError
 from kreplica.execution.moves import runner
-from kreplica.execution.moves.plans.journal import Event, read_move_journal
+from kreplica.execution.moves.plans.journal import MOVE_JOURNAL, Event
 from kreplica.execution.moves.throttles.automatic_rate import CALM_SECONDS, RateBounds
 from kreplica.execution.moves.throttles.rate_changes import RateRequest, replication_seen
 from kreplica.planner.reassignment.steps import MoveLimits
@@ -90,7 +90,7 @@ def test_a_change_is_in_the_journal_with_its_origin_before_it_is_made(moved: Mov
 
     def at(what: str) -> None:
         if what == "before the rates":
-            found.append((read_move_journal(moved.path, moved.digest)[0][-1], own_rates(moved)))
+            found.append((MOVE_JOURNAL.read(moved.path, moved.digest)[0][-1], own_rates(moved)))
 
     def waited(number: int) -> None:
         if number == 2:
@@ -183,7 +183,7 @@ def test_a_rate_that_is_asked_for_holds_from_then_on(moved: Moved, throttle: Any
     assert str(7 * MB) not in seen[2]
     assert moved.cluster.throttles_now == before
     assert any(text.endswith("7 MB/s: as asked for") for text in moved.said)
-    lines = [one.message for one in read_move_journal(moved.path, moved.digest)[0] if one.event is Event.THROTTLING]
+    lines = [one.message for one in MOVE_JOURNAL.read(moved.path, moved.digest)[0] if one.event is Event.THROTTLING]
     assert lines.count("rate asked for, request id-1") == 1
 
 

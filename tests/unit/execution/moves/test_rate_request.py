@@ -15,10 +15,10 @@ import pytest
 from moved_plans import OPTIONS, Moved
 
 from kreplica.errors import ChangeRefusedError, ExitCode
-from kreplica.execution.journal import Operation
 from kreplica.execution.moves import rate_request
-from kreplica.execution.moves.plans.journal import Event, entry, open_move_journal
+from kreplica.execution.moves.plans.journal import MOVE_JOURNAL, Event, entry
 from kreplica.execution.moves.rate_request import rebalance_throttle, request_path, requests_of
+from kreplica.execution.plan_journal import Operation
 from kreplica.planner.reassignment.steps import MoveLimits
 
 MB = 1_000_000
@@ -97,7 +97,7 @@ def test_a_plan_that_nobody_carries_out_is_refused_with_what_to_type(hanging: Mo
 
 
 def test_a_run_that_does_not_answer_leaves_no_request_behind(hanging: Moved) -> None:
-    with open_move_journal(hanging.path, hanging.plan, hanging.digest) as journal:
+    with MOVE_JOURNAL.open(hanging.path, hanging.plan, hanging.digest) as journal:
         journal.append(entry(Event.STARTED, Operation.APPLY, pid=os.getpid()))
         with pytest.raises(ChangeRefusedError, match=r"has not changed its rate; it did not answer for 0\.1 s"):
             rebalance_throttle(hanging.path, 7 * MB, wait=0.1)
