@@ -18,8 +18,9 @@ from urllib.request import urlopen
 import pytest
 from history_folders import contents
 from logged_fleet import (
+    BUCKET,
+    DUMPS,
     HISTORY,
-    INGESTING_MANY,
     TOLD,
     LoggedFleet,
     audited_here,
@@ -155,32 +156,29 @@ def folded_here(fleet: LoggedFleet, folder: Path) -> dict[str, bytes]:
     return found
 
 
+def in_the_store(fleet: LoggedFleet, name: str, folder: Path) -> dict[str, bytes]:
+    """The files of a history in the store."""
+    fleet.store.download(BUCKET, f"{name}/", folder)
+    return contents(folder)
+
+
 def assert_folded_by(answer: dict[str, Any], by: str, *warnings: str) -> None:
     assert (answer["summary"]["folded_by"], answer["warnings"]) == (by, list(warnings))
 
 
-def assert_folded_alike(master: str, folder: Path) -> None:
-    """Folds twelve snapshots on executors, then on some that have no kreplica, then here: the files are the same."""
+def assert_folded_alike(master: str, folder: Path, fleet: LoggedFleet) -> None:
+    """Folds snapshots in a store on executors, then some here where executors lack kreplica: the files are the same."""
     (folder / "shadow").mkdir()
     (folder / "shadow" / "kreplica.py").write_text("raise ImportError")
     shadow = ("--spark-conf", f"spark.executorEnv.PYTHONPATH={folder / 'shadow'}")
-    memory = ("--spark-conf", "spark.executor.memory=512m")
-    program = folder / "many.py"
-    program.write_text(INGESTING_MANY)
-    found = []
-    for name, options in (("like", ("--master", master)), ("bare", ("--master", master, *shadow)), ("here", ())):
-        into = ("--into", f"history {name}", *options, *(memory if options else ()))
-        line = [sys.executable, str(program), "audit", "ingest", "sample", *into, "-o", "json"]
-        done = subprocess.run(line, capture_output=True, text=True, timeout=240, cwd=folder, check=False)
-        assert done.returncode == 0, done.stderr
-        found.append(json.loads(done.stdout))
-    like, bare, _ = found
-    assert (like["summary"]["folded_by"], like["warnings"]) == (f"Spark on {master}", [])
+    place = ("--master", master, "--spark-conf", "spark.executor.memory=512m")
+    like = ingested([DUMPS, "--into", f"s3://{BUCKET}/like", *place], folder, fleet.environment)
+    assert_folded_by(like, f"Spark on {master}")
+    bare = ingested(["sample", "--into", "history bare", *place, *shadow], folder, fleet.environment)
     reason = f"Spark on {master} did not fold the snapshots, this machine did: an executor has no kreplica"
-    assert (bare["summary"]["folded_by"], bare["warnings"]) == ("this process", [reason])
-    wanted = contents(folder / "history here")
-    assert len(wanted) > 10
-    assert contents(folder / "history like") == contents(folder / "history bare") == wanted
+    assert_folded_by(bare, "this process", reason)
+    wanted = folded_here(fleet, folder / "here")
+    assert in_the_store(fleet, "like", folder / "like") == contents(folder / "history bare") == wanted
 
 
 LOSING_A_WORKER = """
@@ -231,8 +229,9 @@ def audit_that_loses(
 
 @pytest.mark.timeout(900)
 def test_of_two_workers_one_may_be_killed_and_the_loss_of_the_last_is_told_within_a_minute(
-    spark_home: Path, tmp_path: Path, expected: list[Place], fleet: LoggedFleet
+    spark_home: Path, tmp_path: Path, fleet: LoggedFleet, logged: list[Place]
 ) -> None:
+    """The history that they audit is in an object store, and metadata logs tell of a part of it."""
     port = free_port()
     master = f"spark://127.0.0.1:{port}"
     runner = str(spark_home / "bin" / "spark-class")
@@ -243,13 +242,16 @@ def test_of_two_workers_one_may_be_killed_and_the_loss_of_the_last_is_told_withi
     with ExitStack() as ending:
         process = running([runner, "org.apache.spark.deploy.master.Master", *options], log, tmp_path)
         await_port(port, ending.enter_context(process), log)
-        first, last = (ending.enter_context(running(command, tmp_path / name, tmp_path)) for name in ("1.log", "2.log"))
+        first, last = (
+            ending.enter_context(running(command, tmp_path / name, tmp_path, fleet.environment))
+            for name in ("1.log", "2.log")
+        )
         await_registered(log, 2)
-        assert_folded_alike(master, tmp_path)
+        assert_folded_alike(master, tmp_path, fleet)
         place = ("--master", master, "--spark-conf", "spark.executor.memory=512m")
-        answer, _ = audit_that_loses(first, [*AUDIT, *place], fleet)
-        assert findings(answer) == expected
-        answer, seconds = audit_that_loses(last, [*AUDIT, *place], fleet)
+        answer, _ = audit_that_loses(first, [*AUDIT_HISTORY, *place], fleet)
+        assert audited_there(answer) == logged
+        answer, seconds = audit_that_loses(last, [*AUDIT_HISTORY, *place], fleet)
     assert answer.returncode == 3, answer.stderr
     said = "error: Spark went away before the work was done; all its executors are gone, the last on 127.0.0.1:"
     assert answer.stderr.startswith(said), answer.stderr

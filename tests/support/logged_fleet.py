@@ -79,7 +79,7 @@ def _told(rows: Iterable[dict[str, Any]]) -> list[tuple[object, ...]]:
 def ingested(line: Sequence[str | Path], folder: Path, environment: Mapping[str, str]) -> dict[str, Any]:
     """The answer of an ingest that takes twelve snapshots for many."""
     program = folder / "many.py"
-    program.write_text(INGESTING_MANY)
+    program.write_text(_INGESTING_MANY)
     done = subprocess.run(
         [sys.executable, str(program), "audit", "ingest", *map(str, line), "-o", "json"],
         capture_output=True,
@@ -94,7 +94,7 @@ def ingested(line: Sequence[str | Path], folder: Path, environment: Mapping[str,
     return answer
 
 
-INGESTING_MANY = """
+_INGESTING_MANY = """
 import sys
 import analyzers.backfill
 from commands.main import run
