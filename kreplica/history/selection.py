@@ -206,6 +206,11 @@ class Chosen:
     left_out: int
     filtered: int
 
+    @property
+    def warnings(self) -> list[str]:
+        """A line on each problem."""
+        return [f"{problem.path}: {problem.reason}" for problem in self.problems]
+
     def refuse_damaged(self) -> None:
         """Raises InputError for the first of the problems."""
         for problem in self.problems:

@@ -130,8 +130,7 @@ class Service:
     @property
     def warnings(self) -> list[str]:
         """Lines on what could not be read or is not known."""
-        problems = [f"{problem.path}: {problem.reason}" for problem in self.chosen.problems]
-        return [*problems, *(line for cluster in self.clusters for line in cluster.warnings)]
+        return [*self.chosen.warnings, *(line for cluster in self.clusters for line in cluster.warnings)]
 
     @property
     def exit_code(self) -> ExitCode:

@@ -73,7 +73,7 @@ class FoundIncidents:
     @property
     def warnings(self) -> list[str]:
         """Lines on what could not be read."""
-        return [f"{problem.path}: {problem.reason}" for problem in self.chosen.problems]
+        return self.chosen.warnings
 
     def exit_code(self, lowest: Severity = Severity.WARNING) -> ExitCode:
         """1 when an incident is at least so severe, 5 when there is none but something could not be read."""
@@ -105,7 +105,7 @@ class FoundIncident:
     @property
     def warnings(self) -> list[str]:
         """Lines on what could not be read."""
-        return [f"{problem.path}: {problem.reason}" for problem in self.chosen.problems]
+        return self.chosen.warnings
 
     @property
     def exit_code(self) -> ExitCode:

@@ -89,8 +89,7 @@ class Lives:
     @property
     def warnings(self) -> list[str]:
         """Lines on what could not be read, and remarks on names."""
-        problems = [f"{problem.path}: {problem.reason}" for problem in self.chosen.problems]
-        return [*problems, *(note for cluster in self.clusters for note in cluster.notes)]
+        return [*self.chosen.warnings, *(note for cluster in self.clusters for note in cluster.notes)]
 
     def age_seconds(self, now: datetime | None = None) -> int | None:
         """Age of the newest snapshot; None where there is none."""
