@@ -27,7 +27,7 @@ def answer_to(found: FoundIncidents) -> Answer[IncidentRow]:
             "going_on": sum(one.valid_to_ms is None for one in real),
             "by_severity": dict(Counter(one.severity.word for one in real)),
             "explained": sum(len(one.findings) for one in found.incidents),
-            "left_over": dict(Counter(one.rule for one in found.left_over)),
+            "left_over": found.left_over.by_rule,
             "snapshots": found.snapshots,
             "months_left_out": found.chosen.left_out,
         },

@@ -81,10 +81,10 @@ def _print_clusters(found: FoundIncidents, names: Mapping[str, str], room: Room,
 
 
 def _left(found: FoundIncidents) -> list[str]:
-    rules = Counter(one.rule for one in found.left_over)
+    rules = found.left_over.by_rule
     if not rules:
         return []
-    told = listed([f"{count} {rule}" for rule, count in sorted(rules.items())])
+    told = listed([f"{count} {rule}" for rule, count in rules.items()])
     return [f"no cause is known of {counted(len(found.left_over), 'finding')}: {told}"]
 
 

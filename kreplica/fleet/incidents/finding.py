@@ -11,6 +11,7 @@ from kreplica.fleet.cluster import ClusterHistory, Span
 from kreplica.fleet.finding import Certainty, FleetFinding, finding_order
 from kreplica.fleet.incidents.causes import Cause, Ground, causes_of, culprits_at, lasting
 from kreplica.fleet.incidents.incident import Incident, IncidentKind, incident_order
+from kreplica.fleet.incidents.packed import packed
 from kreplica.fleet.incidents.scenes import Seen, findings_over_time, scenes_of
 from kreplica.fleet.incidents.surroundings import changes_before, differences
 from kreplica.fleet.rules import setting_changed
@@ -34,8 +35,8 @@ class Told:
     findings: Sequence[FleetFinding] = ()
 
     def packed(self) -> Told:
-        """The same with the findings of incidents in little memory."""
-        return replace(self, incidents=[one.packed() for one in self.incidents])
+        """The same with the findings of incidents, and those that none explains, in little memory."""
+        return replace(self, incidents=[one.packed() for one in self.incidents], left_over=packed(self.left_over))
 
 
 def incidents_of(history: ClusterHistory, findings: Iterable[FleetFinding] = ()) -> Told:

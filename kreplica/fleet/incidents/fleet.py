@@ -12,13 +12,14 @@ from kreplica.fleet.cluster import ClusterHistory
 from kreplica.fleet.finding import FleetFinding, finding_order
 from kreplica.fleet.incidents.finding import Told, incidents_of
 from kreplica.fleet.incidents.incident import Incident, IncidentKind, incident_order
+from kreplica.fleet.incidents.packed import GatheredFindings, packed
 from kreplica.fleet.incidents.rows import BehindRow, IncidentRow, behind_row, row_of
 from kreplica.fleet.incidents.scenes import TABLES_READ
 from kreplica.fleet.judging import between_clusters, judge_cluster, newest_ms, tables_read
 from kreplica.fleet.rule import Circumstances
 from kreplica.fleet.rules import cluster_drift
 from kreplica.fleet.rules.cluster_drift import PresentSettings
-from kreplica.fleet.worsening import AppliedMute, Stretch, apply_mutes, muted_keys
+from kreplica.fleet.worsening import AppliedMute, Key, Stretch, apply_mutes, muted_keys
 from kreplica.health.rules import Severity
 from kreplica.history.months.log_steps import EXACT_TABLES, STEPS
 from kreplica.history.newest import newest_ms_in
@@ -48,7 +49,7 @@ class FoundIncidents:
     """
 
     incidents: Sequence[Incident]
-    left_over: Sequence[FleetFinding]
+    left_over: GatheredFindings
     names: Mapping[str, str]
     snapshots: int
     chosen: Chosen
@@ -151,17 +152,33 @@ def incidents_in(
     applied = apply_mutes(mutes, stretches, names, {one.cluster: one.begin for one in clusters})
     hidden = muted_keys(applied)
     told = [with_drifts(one.told, [drift for drift in drifts if drift.cluster == one.cluster]) for one in clusters]
-    found = [one.without(hidden) for some in told for one in some.incidents if _is_inside(one, wanted)]
-    left_over = [one for some in told for one in some.left_over if _is_inside(one, wanted)]
+    hidden_in = _by_cluster(hidden)
+    incidents = (one for some in told for one in some.incidents if _is_inside(one, wanted))
+    found = [one.without(hidden_in.get(one.cluster, ())).packed() for one in incidents]
     return FoundIncidents(
         sorted((one for one in found if not one.is_muted), key=incident_order),
-        [one for one in left_over if (one.cluster, one.rule, one.topic) not in hidden],
+        _left_over(told, wanted, hidden),
         names,
         sum(one.snapshots for one in clusters),
         chosen,
         muted=sorted((one for one in found if one.is_muted), key=incident_order),
         mutes=applied,
     )
+
+
+def _by_cluster(hidden: Iterable[Key]) -> Mapping[str, Collection[Key]]:
+    found: dict[str, set[Key]] = {}
+    for key in hidden:
+        found.setdefault(key[0], set()).add(key)
+    return found
+
+
+def _left_over(told: Iterable[Told], wanted: Wanted, hidden: Collection[Key]) -> GatheredFindings:
+    """What no cause explains, but for what was not on in the time that is wanted and what is muted."""
+    every = GatheredFindings(packed(one.left_over) for one in told)
+    if wanted.since is None and wanted.until is None and not hidden:
+        return every  # nothing has to be looked at
+    return every.where(lambda one: _is_inside(one, wanted) and (one.cluster, one.rule, one.topic) not in hidden)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,13 +217,15 @@ def stretch_of(one: FleetFinding) -> Stretch:
     return Stretch(one.cluster, one.rule, one.severity, one.topic, *times, 1)
 
 
-def with_drifts(told: Told, drifts: Iterable[FleetFinding]) -> Told:
+def with_drifts(told: Told, drifts: Sequence[FleetFinding]) -> Told:
     """Incidents of a cluster with the settings in which it is not as its group: behind the change that made it so.
 
     Args:
         told: The incidents, and what none explains.
         drifts: Findings of ``cluster-drift`` in the cluster.
     """
+    if not drifts:
+        return told
     incidents, left_over = list(told.incidents), list(told.left_over)
     for drift in drifts:
         at = next((at for at, one in enumerate(incidents) if _made(one, drift)), None)

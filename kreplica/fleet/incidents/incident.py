@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from kreplica.fleet.finding import Certainty, FleetFinding
-from kreplica.fleet.incidents.packed import PackedFindings, Summary
+from kreplica.fleet.incidents.packed import Summary, packed
 from kreplica.health.rules import Severity
 
 
@@ -95,7 +95,8 @@ class Incident:
         """True if all that is behind it is muted, but for what is only worth knowing; never of what was planned."""
         if not self.muted or self.is_planned:
             return False
-        return all(one.severity < Severity.WARNING for one in self.findings)
+        worst = Summary.of(self.findings).worst
+        return worst is None or worst < Severity.WARNING
 
     def without(self, hidden: Collection[tuple[str, str, str | None]]) -> Incident:
         """The same with the findings muted that some mute covers.
@@ -130,7 +131,7 @@ class Incident:
 
     def packed(self) -> Incident:
         """The same with its findings in little memory."""
-        return replace(self, findings=PackedFindings(self.findings), left=PackedFindings(self.left))
+        return replace(self, findings=packed(self.findings), muted=packed(self.muted), left=packed(self.left))
 
 
 def _key(one: FleetFinding) -> tuple[str, str, str | None]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pickle
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import overload
 
 from kreplica.fleet.finding import FleetFinding
@@ -67,3 +68,49 @@ class PackedFindings(Sequence[FleetFinding]):
     def __getitem__(self, place: slice) -> list[FleetFinding]: ...
     def __getitem__(self, place: int | slice) -> FleetFinding | list[FleetFinding]:
         return self._unpacked()[place]
+
+
+def packed(findings: Sequence[FleetFinding]) -> PackedFindings:
+    """Findings in little memory; those that are packed already are taken as they are."""
+    return findings if isinstance(findings, PackedFindings) else PackedFindings(findings)
+
+
+class GatheredFindings(Sequence[FleetFinding]):
+    """Findings of many clusters, one cluster after the other; those of one at a time are made again.
+
+    Args:
+        parts: The findings of each cluster.
+    """
+
+    __slots__ = ("_parts",)
+
+    def __init__(self, parts: Iterable[PackedFindings]) -> None:
+        self._parts = [one for one in parts if len(one)]
+
+    def __len__(self) -> int:
+        return sum(map(len, self._parts))
+
+    def __iter__(self) -> Iterator[FleetFinding]:
+        return chain.from_iterable(self._parts)
+
+    @overload
+    def __getitem__(self, place: int) -> FleetFinding: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[FleetFinding]: ...
+    def __getitem__(self, place: int | slice) -> FleetFinding | list[FleetFinding]:
+        if isinstance(place, slice):
+            return list(self)[place]
+        at = range(len(self))[place]
+        return next(islice(self, at, None))
+
+    @property
+    def by_rule(self) -> Mapping[str, int]:
+        """Numbers of them by rule."""
+        counts = Counter[str]()
+        for one in self._parts:
+            counts.update(one.summary.by_rule)
+        return dict(sorted(counts.items()))
+
+    def where(self, keep: Callable[[FleetFinding], bool]) -> GatheredFindings:
+        """Those of which something is true."""
+        return GatheredFindings(PackedFindings([one for one in part if keep(one)]) for part in self._parts)
