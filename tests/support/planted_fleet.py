@@ -124,6 +124,10 @@ def _broker_gone(cluster: LivingCluster, source: Random, brokers: Sequence[int] 
     stop(cluster, broker)
     cluster.look(5)
     start(cluster, broker)
+    cluster.look()
+    cluster.brokers[broker]["alive"] = False  # and restarted once more
+    cluster.look()
+    cluster.brokers[broker]["alive"] = True
     return [Answer(vanished_broker.NAME, (at - 1, at, at + 4, at + 5), broker=broker)]
 
 
@@ -357,7 +361,9 @@ def _restarts(cluster: LivingCluster, _: Random) -> list[Answer]:
             left = [one for one in row["replicas"] if one != broker]
             epoch = row["leader_epoch"] + (led != row["leader"])
             cluster.change(*key, isr=left, leader=led, leader_epoch=epoch, partition_epoch=row["partition_epoch"] + 1)
+        cluster.brokers[broker]["alive"] = False
         cluster.look()
+        cluster.brokers[broker]["alive"] = True
         for key, row in before.items():
             epoch = cluster.partitions[key]["leader_epoch"] + (row["leader"] == broker)
             again = {"isr": row["isr"], "leader": row["leader"], "leader_epoch": epoch}

@@ -48,6 +48,7 @@ WINDOW line AS (PARTITION BY {key} ORDER BY n), island AS (PARTITION BY {key}, o
 QUALIFY holds AND ms = until
 """
 DAY = 86_400_000
+HALF_AN_HOUR = 1_800_000
 
 # A rule that counts events: those that lie in any day that holds enough of them.
 OFTEN = """
@@ -146,7 +147,7 @@ RULES = {
                    WHERE n > first AND (listed OR brokers_whole)''',
             "cluster, broker",
         )
-    })
+    }) WHERE after IS NULL OR until - begin > {HALF_AN_HOUR}
     """,
     "lowered": """
         SELECT rule, cluster, topic, NULL, NULL, NULL, ms,

@@ -17,6 +17,7 @@ from kreplica.fleet.finding import Certainty
 from kreplica.fleet.incidents.incident import IncidentKind
 from kreplica.fleet.incidents.scenes import PartitionId, Scene, spans_of
 from kreplica.fleet.incidents.shown import Shown, holding
+from kreplica.fleet.rules.shared.absences import RESTART_MS
 from kreplica.health.causes.cause import CauseKind
 from kreplica.health.causes.explain import Explanation
 from kreplica.health.causes.facts import offline_directories
@@ -33,9 +34,6 @@ from kreplica.model.words import listed, named
 _LOG_DIRS = next(table for table in TABLES if table.of is LOG_DIRS)
 TOGETHER_MS = 60_000
 """Brokers that go down within so long go down together: controllers notice one session timeout after the other."""
-RESTART_MS = 30 * 60_000
-"""A restart of one broker, and the time between two of a rolling restart, takes no longer, or no more than two usual
-intervals between snapshots."""
 FULL_SHARE = 0.02
 """A log directory is full that has less left of its volume."""
 _LOST = frozenset({CauseKind.BROKER_GONE.value, CauseKind.BROKER_FENCED.value})
@@ -99,6 +97,7 @@ class Ground:
         self.newest = int(tellers[-1]) if len(tellers) else 0
         waits = np.diff(history.line.times)
         usual = int(np.median(waits)) if len(waits) else 0
+        # Between two restarts of a rolling one lies no more; where nobody looked, two usual intervals pass for it.
         self.restart_ms = max(RESTART_MS, 2 * usual)
 
     @cached_property

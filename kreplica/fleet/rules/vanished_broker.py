@@ -1,4 +1,8 @@
-"""Brokers that are not there any more, or not alive, by snapshots that list all of them, or by metadata logs."""
+"""Brokers that are not there any more, or not alive, by snapshots that list all of them, or by metadata logs.
+
+A broker that was back before it is known to have been away for longer than a restart takes did not vanish: metadata logs
+see each restart. One that is away now, and was so for no longer, may be about to come back.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ from kreplica.fleet.cluster import ClusterHistory
 from kreplica.fleet.finding import Certainty, FleetFinding
 from kreplica.fleet.lasting import Lasting
 from kreplica.fleet.rule import Circumstances, FleetRule
-from kreplica.fleet.rules.shared.absences import absences
+from kreplica.fleet.rules.shared.absences import RESTART_MS, absences
 from kreplica.health.rules import Severity
 from kreplica.model.schema import BROKERS, PARTITIONS
 from kreplica.model.words import counted
@@ -19,7 +23,7 @@ NAME = "vanished-broker"
 
 
 def find(history: ClusterHistory, _: Circumstances) -> Iterator[FleetFinding]:
-    """Brokers that a snapshot lists and later ones do not, or list as not alive."""
+    """Brokers that are not listed any more, or listed as not alive, and were not just restarted."""
     table = history.brokers
     if not len(table):
         return
@@ -29,15 +33,19 @@ def find(history: ClusterHistory, _: Circumstances) -> Iterator[FleetFinding]:
     order = np.argsort(brokers, kind="stable")
     things = np.split(order, np.flatnonzero(np.diff(brokers[order])) + 1)
     for one in absences(table, things, there):
+        span = one.span(table)
+        brief = int(history.held_until[span.last] - history.times[span.first]) <= RESTART_MS
+        if brief and one.back >= 0:
+            continue
         broker = int(brokers[one.before])
         left = _replicas_on(history.partitions, broker, one.first)
         told = f"{counted(left, 'partition')} still placed on it" if left else "no partition is placed on it"
         yield history.finding(
-            one.span(table),
+            span,
             table.tellers,
             rule=NAME,
             severity=Severity.WARNING if left else Severity.INFO,
-            certainty=Certainty.PROVED,
+            certainty=Certainty.POSSIBLE if brief else Certainty.PROVED,
             message=f"the broker {'is not there any more' if one.back < 0 else 'was not there'}; {told}",
             broker=broker,
             evidence={"partitions": left, "rack": table.strings("rack")[one.before]},
@@ -57,7 +65,8 @@ RULE = FleetRule(
     NAME,
     Severity.INFO,
     (BROKERS, PARTITIONS),
-    "a broker stopped, or was taken out of the cluster; a warning while partitions are placed on it",
+    "a broker stopped for longer than a restart takes, half an hour, or was taken out of the cluster; a warning while "
+    "partitions are placed on it",
     "start it again, or move its replicas to other brokers",
     find,
     worst=Severity.WARNING,

@@ -257,6 +257,42 @@ def test_a_broker_that_stopped_is_told_however_the_source_says_it(cluster: Plant
     assert one.evidence["rack"] == "r1"
 
 
+def away(cluster: PlantedCluster, hours_away: float, broker: int = 1) -> None:
+    """A broker is not alive for so long, in two looks of the controller at it."""
+    cluster.brokers[broker]["alive"] = False
+    cluster.snapshot(2, every=hours_away / 2)
+    cluster.brokers[broker]["alive"] = True
+    cluster.snapshot()
+
+
+def test_brokers_that_are_restarted_did_not_vanish(cluster: PlantedCluster) -> None:
+    for broker in (0, 1, 2):
+        away(cluster, 0.1, broker)  # six minutes
+    cluster.brokers[1]["alive"] = False
+    cluster.snapshot()  # one of the hourly snapshots alone shows it: it may have been away for a minute
+    cluster.brokers[1]["alive"] = True
+    cluster.snapshot()
+    assert judged(cluster, "vanished-broker") == []
+
+
+def test_the_longest_restart_takes_half_an_hour(cluster: PlantedCluster) -> None:
+    away(cluster, 1.0)  # half an hour lies between the two snapshots that show it
+    assert judged(cluster, "vanished-broker") == []
+    away(cluster, 1.001)
+    (one,) = judged(cluster, "vanished-broker")
+    assert (hours(one)[1], hours(one)[3], one.certainty) == (8, 9.001, Certainty.PROVED)
+
+
+def test_a_broker_that_has_just_stopped_may_be_about_to_come_back(cluster: PlantedCluster) -> None:
+    cluster.brokers[1]["alive"] = False
+    cluster.snapshot(2, every=0.5)
+    (one,) = judged(cluster, "vanished-broker")
+    assert (hours(one), one.certainty, one.severity) == ((5, 6, 6.5, None), Certainty.POSSIBLE, "warning")
+    cluster.snapshot()
+    (one,) = judged(cluster, "vanished-broker")
+    assert (hours(one), one.certainty) == ((5, 6, 7, None), Certainty.PROVED)
+
+
 def test_a_broker_without_replicas_may_go(cluster: PlantedCluster) -> None:
     cluster.brokers[3] = {**cluster.brokers[2], "host": "host3"}
     cluster.snapshot(2)

@@ -223,6 +223,23 @@ def test_brokers_that_are_restarted_within_a_minute_each_are_a_rolling_restart(
     assert times_of(one) == (6, 6, 6.02, 6.02)
 
 
+@pytest.mark.parametrize(("minutes", "told"), [(30, False), (30.1, True)])
+def test_a_broker_that_a_log_saw_restart_did_not_vanish(
+    cluster: PlantedCluster, tmp_path: Path, minutes: float, *, told: bool
+) -> None:
+    row = cluster.brokers.pop(2)  # unregistered
+    cluster.snapshot(every=minutes / 120)
+    cluster.brokers[2] = {**row, "alive": False}  # registered anew, and still fenced
+    cluster.snapshot(every=minutes / 120)
+    cluster.brokers[2]["alive"] = True
+    cluster.snapshot(2)
+    log = slice_of(cluster.taken)
+    ingest([Candidate(cluster.label, cluster.name, Incoming.of_log(log))], LocalStorage(tmp_path))
+    chosen = choose(LocalStorage(tmp_path), logs=True)
+    found = judge_cluster(ClusterHistory(chosen.months), Circumstances(newest_ms(chosen), NEVER), ["vanished-broker"])
+    assert [(one.broker, one.exact) for one in found] == ([(2, True)] if told else [])
+
+
 def test_a_cluster_of_which_a_log_alone_tells_is_judged(cluster: PlantedCluster, tmp_path: Path) -> None:
     lowers(cluster)
     cluster.snapshot(3)

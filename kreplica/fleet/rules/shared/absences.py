@@ -11,6 +11,9 @@ from kreplica.fleet.cluster import Span
 from kreplica.fleet.lasting import Lasting
 from kreplica.model.columns import Indices, Mask
 
+RESTART_MS = 30 * 60_000
+"""A restart of one broker takes no longer."""
+
 
 @dataclass(frozen=True, slots=True)
 class Absence:
