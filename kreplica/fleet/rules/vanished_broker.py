@@ -1,6 +1,6 @@
 """Brokers that are not there any more, or not alive, by snapshots that list all of them, or by metadata logs.
 
-A broker that was back before it is known to have been away for longer than a restart takes did not vanish: metadata logs
+A broker that was back before it was away for longer than a restart takes, as far as is known, did not vanish: logs
 see each restart. One that is away now, and was so for no longer, may be about to come back.
 """
 
