@@ -94,7 +94,7 @@ losses: $(READY) ## write the table of docs/losses.md: settings that lose record
 	$(BIN)/python docs/generator/client_table.py docs/losses.md
 
 conformance: $(READY) ## play scripts on real brokers and on the engine, write the table of docs/conformance.md: ROWS=
-	PYTHONPATH=tests/support $(BIN)/python -m conformance $(or $(ROWS),--page docs/conformance.md)
+	PYTHONPATH=tests/support $(BIN)/python -m conformance --page docs/conformance.md $(ROWS)
 
 conformance-old: $(READY) ## the same on old releases, on both sides of rules that changed: ROWS='2.0.0 missed-epoch'
 	PYTHONPATH=tests/support $(BIN)/python -m conformance.old --page docs/conformance.md $(ROWS)

@@ -1,6 +1,6 @@
-"""``make conformance``: plays every row in both modes, one cluster a mode, and writes the table.
+"""``make conformance``: plays every row in both modes, one cluster a mode, and writes each into the table as it ends.
 
-Exit status 0 if every row is equal or explained, 1 otherwise.
+Exit status 0 if every row that was played is equal or explained, 1 otherwise.
 """
 
 from __future__ import annotations
@@ -9,66 +9,127 @@ import argparse
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from conformance.play import Result, play
+from conformance.old.playing import CHECKPOINTS
+from conformance.play import play
 from conformance.repair import put_back
 from conformance.rows import ROWS
 from conformance.script import Row
-from conformance.table import table, write
+from conformance.table import GOOD, HEADINGS, NOT_PLAYED, record, recorded
 from kreplica.errors import KreplicaError
-from kreplica.sandbox import Mode, Sandbox, SandboxSettings, start
+from kreplica.sandbox import Links, Mode, Sandbox, SandboxSettings, start
 
+BROKERS = 3
 TIMERS = {
     # A follower can be out of the ISR by its lag while its session is not over.
     "replica.lag.time.max.ms": "4000",
-    "replica.high.watermark.checkpoint.interval.ms": "100",
+    **CHECKPOINTS,
 }
 SESSIONS = {
     Mode.KRAFT: {"broker.session.timeout.ms": "10000"},
     Mode.ZOOKEEPER: {"zookeeper.session.timeout.ms": "10000"},
 }
-HEADINGS = {Mode.KRAFT: "4.3.1 KRaft", Mode.ZOOKEEPER: "3.9.2 ZooKeeper"}
+Tell = Callable[[Row, str], None]
+"""Takes a row and its verdict."""
 
 
-def settings_of(mode: Mode) -> SandboxSettings:
+def settings_of(mode: Mode, links: Links) -> SandboxSettings:
     """The cluster of a mode: three brokers with two log directories each; in KRaft a controller of its own."""
     return SandboxSettings(
-        name=f"conformance-{mode}",
+        name=_name(mode),
         mode=mode,
         controllers=1 if mode is Mode.KRAFT else 0,
         log_dirs=2,
+        advertised_ports=links.ports,
         broker_settings=TIMERS | SESSIONS[mode],
     )
 
 
-def play_all(sandbox: Sandbox, rows: Sequence[Row]) -> dict[str, Result]:
-    """Plays rows one after the other, each on a topic of its own; what a row leaves is put back in order."""
-    results: dict[str, Result] = {}
+def _name(mode: Mode) -> str:
+    return f"conformance-{mode}"
+
+
+class LostClusterError(KreplicaError):
+    """A cluster that could not be put back in order after a row: the rows left need another one."""
+
+
+def play_all(sandbox: Sandbox, links: Links, rows: Sequence[Row], tell: Tell) -> None:
+    """Plays rows one after the other, each on a topic of its own; what a row leaves is put back in order.
+
+    Args:
+        sandbox: The cluster.
+        links: The proxies between its brokers.
+        rows: In order.
+        tell: Is told of each row as soon as it was played, or could not be.
+
+    Raises:
+        LostClusterError: The cluster cannot be put back in order.
+    """
     for row in rows:
+        tell(row, _played(sandbox, links, row))
+        links.restore_all()
+        try:
+            put_back(sandbox, row.name)
+        except KreplicaError as error:
+            raise LostClusterError(f"after {row.name}: {error}") from error
+
+
+def _played(sandbox: Sandbox, links: Links, row: Row) -> str:
+    """The row's verdict; ``NOT_PLAYED`` where the runner failed, not the comparison."""
+    begun = time.monotonic()
+    try:
+        result = play(sandbox, row, row.name, links)
+    except Exception as error:  # the rows after it are played all the same
+        print(f"{row.name}: {NOT_PLAYED}: {type(error).__name__}: {error}", flush=True)
+        return NOT_PLAYED
+    print(f"{result} ({time.monotonic() - begun:.0f} s: {' '.join(map(str, result.seconds))})", flush=True)
+    return result.verdict
+
+
+def play_mode(mode: Mode, rows: Sequence[Row], tell: Tell) -> None:
+    """Plays rows in one mode, on one cluster; on the next one if that is lost."""
+    left = list(rows)
+
+    def told(row: Row, verdict: str) -> None:
+        left.remove(row)
+        tell(row, verdict)
+
+    while left:
         begun = time.monotonic()
-        results[row.name] = play(sandbox, row, row.name)
-        print(f"{results[row.name]} ({time.monotonic() - begun:.0f} s)", flush=True)
-        put_back(sandbox, row.name)
-    return results
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            Links(_name(mode), BROKERS, home=Path(folder)) as links,
+            start(settings_of(mode, links), Path(folder)) as sandbox,
+        ):
+            print(f"{HEADINGS[mode]}: started in {time.monotonic() - begun:.0f} s", flush=True)
+            try:
+                play_all(sandbox, links, list(left), told)
+            except LostClusterError as error:
+                print(f"a cluster was lost {error}", flush=True)
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Plays the rows and writes the page where all of them were played."""
+    """Plays the rows; the page is told of each as soon as it was played."""
     parser = argparse.ArgumentParser(prog="make conformance")
-    parser.add_argument("--page", type=Path)
+    parser.add_argument("--page", type=Path, help="the page with the table")
     parser.add_argument("--mode", choices=[*Mode], action="append")
+    parser.add_argument("--left", action="store_true", help="only rows that the page does not call equal or explained")
     parser.add_argument("rows", nargs="*")
     asked = parser.parse_args(arguments)
-    chosen = [row for row in ROWS if not asked.rows or row.name in asked.rows]
-    results: dict[str, dict[str, Result]] = {}
+    verdicts: list[str] = []
     for mode in map(Mode, asked.mode or [*Mode]):
-        with tempfile.TemporaryDirectory() as folder, start(settings_of(mode), Path(folder)) as sandbox:
-            results[HEADINGS[mode]] = play_all(sandbox, [row for row in chosen if mode in row.modes])
-    if asked.page:
-        write(asked.page, table(chosen, results))
-    return 0 if all(one.holds for found in results.values() for one in found.values()) else 1
+
+        def tell(row: Row, verdict: str, mode: Mode = mode) -> None:
+            verdicts.append(verdict)
+            if asked.page and verdict != NOT_PLAYED:
+                record(asked.page, ROWS, row, mode, verdict)
+
+        known = recorded(asked.page) if asked.left else {}
+        chosen = [row for row in ROWS if mode in row.modes and (not asked.rows or row.name in asked.rows)]
+        play_mode(mode, [row for row in chosen if known.get((row.name, mode)) not in GOOD], tell)
+    return int(any(verdict not in GOOD for verdict in verdicts))
 
 
 if __name__ == "__main__":

@@ -15,7 +15,10 @@ from kreplica.engine.settings import SETTINGS, Scope, Value, parse
 from kreplica.engine.setup import (
     MILLISECOND,
     SECOND,
+    Application,
     Client,
+    Commit,
+    ConsumerSetup,
     ProducerSetup,
     ReaderSetup,
     Setup,
@@ -46,6 +49,8 @@ GAP = 300 * MILLISECOND
 """Virtual time between actions that are done together."""
 NEVER = 10_000 * SECOND
 """The end of a transaction that its producer never ends."""
+MEMBER_LASTS = 20 * SECOND
+"""Virtual time until a member of the group leaves."""
 UNCERTAIN = {"REQUEST_TIMED_OUT", "NETWORK_EXCEPTION", "LEADER_NOT_AVAILABLE"}
 
 
@@ -58,6 +63,7 @@ class EngineSide:
         kafka_version: As ``4.3.1``.
         server_settings: Settings of the real brokers; those that the engine knows are its, too.
         internal: Topics of the coordinators as the cluster has them.
+        group: Of the row's consumers.
     """
 
     def __init__(
@@ -67,10 +73,12 @@ class EngineSide:
         kafka_version: str,
         server_settings: Mapping[str, str],
         internal: Sequence[TopicSetup] = (),
+        group: str = "",
     ) -> None:
         self._row = row
         self._topic = topic
         self._partition = f"{topic}-0"
+        self._group = group
         self._version = version_named(kafka_version)
         self._trace = Trace()
         lengths = [_length(step, server_settings) for step in row.steps]
@@ -95,8 +103,10 @@ class EngineSide:
     def _actions(self) -> Iterator[tuple[int, str, script.Action]]:
         """Every action with its time and the name of its client, if it has one of its own."""
         for number, (step, at) in enumerate(zip(self._row.steps, self._times, strict=False), start=1):
+            now = at
             for place, action in enumerate(script.parts(step.do)):
-                yield at + place * GAP, f"client-{number}-{place}", action
+                yield now, f"client-{number}-{place}", action
+                now += int(action.seconds * SECOND) if isinstance(action, script.Wait) else GAP
 
     def _clients(self) -> Iterator[Client]:
         for at, name, action in self._actions():
@@ -107,7 +117,18 @@ class EngineSide:
                 level = "read_committed" if action.committed else "read_uncommitted"
                 settings = {"isolation.level": level, "auto.offset.reset": "earliest"}
                 yield ReaderSetup(name, (self._partition,), settings=settings)
+            elif isinstance(action, script.Join):
+                yield self._member(name, at, action)
         yield from self._transactional()
+
+    def _member(self, name: str, at: int, action: script.Join) -> ConsumerSetup:
+        settings: dict[str, Value] = {
+            "group.id": self._group,
+            "enable.auto.commit": False,
+            "auto.offset.reset": "earliest",
+        }
+        application = Application(commit=Commit.AFTER if action.commits else Commit.NEVER)
+        return ConsumerSetup(name, (self._topic,), at, at + MEMBER_LASTS, settings, application)
 
     def _transactional(self) -> Iterator[TransactionalSetup]:
         """Each transactional producer, with its transactions from Begin to End."""
@@ -149,10 +170,14 @@ class EngineSide:
     # -- actions
 
     def _do(self, action: script.Action, client: str) -> None:
-        if isinstance(action, script.End):
-            return  # its producer's application has its time
-        if isinstance(action, script.Produce | script.Consume | script.Begin):
-            self.world.node(action.producer if isinstance(action, script.Begin) else client).start()
+        if isinstance(action, script.End | script.Wait):
+            return  # the application of a producer has its time
+        if isinstance(action, script.Produce | script.Consume | script.Join | script.Begin):
+            self._start_client(action.producer if isinstance(action, script.Begin) else client)
+            return
+        if isinstance(action, script.Cut | script.Restore):
+            source, target = (self.world.node(f"broker-{one}") for one in (action.source, action.target))
+            self.world.network.link(source, target).cuts = int(isinstance(action, script.Cut))
             return
         planned = _PLANNED.get(type(action))
         if planned is not None:
@@ -164,6 +189,13 @@ class EngineSide:
         else:
             assert isinstance(action, script.Resume), action
             broker.resume()
+
+    def _start_client(self, name: str) -> None:
+        """Starts a client that is given the addresses of brokers that run, as the real ones are."""
+        client: Any = self.world.node(name)
+        runs = (place for place, broker in enumerate(self.world.brokers.values()) if broker.up and not broker.paused)
+        client._bootstrap = next(runs, 0)
+        client.start()
 
     # -- readings
 
@@ -205,7 +237,7 @@ class EngineSide:
             return NO_REPLICA
         log = replica.log
         records = ((offset, one.epoch, text_of(one)) for offset, one in enumerate(log.records, start=log.start))
-        return Disk(tuple(records), tuple(zip(log.epochs, log.starts, strict=True)))
+        return Disk(tuple(records), tuple(zip(log.epochs, log.starts, strict=True)), replica.checkpointed)
 
 
 def _length(step: script.Step, server_settings: Mapping[str, str]) -> int:
@@ -229,14 +261,19 @@ def _told_client(action: script.Action, client: str, events: list[Event]) -> tup
     if isinstance(action, script.Begin | script.End):
         client = action.producer
     kinds = _HEARS.get(type(action), ())
-    return tuple(
-        _WORDS[event.kind](fields_of(event)) for event in events if event.node == client and event.kind in kinds
-    )
+    heard = [_WORDS[event.kind](fields_of(event)) for event in events if event.node == client and event.kind in kinds]
+    commits = [fields_of(event)["offset"] for event in events if event.kind == Kind.OFFSET_COMMITTED]
+    return (*heard, *map(committed, commits[-1:])) if isinstance(action, script.Join) else tuple(heard)
 
 
 def acknowledged(value: str, offset: int) -> str:
     """A record that its producer counts as written; with acks=0 it is told no offset."""
     return f"{value} at {offset}" if offset >= 0 else f"{value} sent"
+
+
+def committed(offset: int) -> str:
+    """The last offset that a consumer committed."""
+    return f"{offset} committed"
 
 
 def failed(value: str, error: str) -> str:
@@ -249,6 +286,7 @@ _HEARS: dict[type, tuple[str, ...]] = {
     script.Produce: (Kind.ACKNOWLEDGED, Kind.SEND_FAILED),
     script.Begin: (Kind.ACKNOWLEDGED, Kind.SEND_FAILED),
     script.Consume: (Kind.CONSUMED,),
+    script.Join: (Kind.CONSUMED,),
     script.End: (Kind.TRANSACTION_ENDED,),
 }
 _WORDS: dict[str, Callable[[Mapping[str, Any]], str]] = {

@@ -5,18 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from real_coordinator import TRANSACTION, coordinator_of
-
 from conformance.engine_side import EngineSide
+from conformance.internal_topics import GROUP_LEADER, group_led_by, internal_topics
 from conformance.reading import Difference
 from conformance.real_side import RealSide, Seen
 from conformance.script import Explained, Row, Step
 from conformance.sweep import Cast, connection_to
 from conformance.timers import Timer, bounds
-from kreplica.engine.rules.groups.coordinator_partition import TRANSACTIONS_TOPIC
-from kreplica.engine.setup import PartitionStart, TopicSetup
-from kreplica.model.settings import MIN_ISR
-from kreplica.sandbox import Mode, Sandbox
+from kreplica.sandbox import Links, Mode, Sandbox
 from kreplica.sandbox.properties import server_properties
 
 SLACK = 10.0
@@ -77,21 +73,23 @@ def _controller(sandbox: Sandbox) -> int:
     return controller
 
 
-def play(sandbox: Sandbox, row: Row, topic: str) -> Result:
+def play(sandbox: Sandbox, row: Row, topic: str, links: Links | None = None) -> Result:
     """Plays the row on a cluster whose brokers are all alive, and in the engine.
 
     Args:
         sandbox: The cluster.
         row: The row.
         topic: A topic that is not there yet.
+        links: The proxies between its brokers, for rows that cut what these send each other.
     """
     cast = cast_of(sandbox, row)
     nodes, broker = sandbox.state.nodes, cast.real[1]
     server_settings = server_properties(sandbox.settings, nodes, broker, sandbox.folder / nodes[broker].folder_name)
-    internal = [internal_topic(sandbox, cast)] if row.transacts else []
+    internal = internal_topics(sandbox, cast, row)
+    group = group_led_by(GROUP_LEADER, topic, internal[-1]) if row.commits else ""
     version = f"{sandbox.kafka_version}-kraft" if sandbox.mode is Mode.KRAFT else sandbox.kafka_version
-    predicted = EngineSide(row, topic, version, server_settings, internal).readings()
-    brokers = RealSide(sandbox, row, topic, cast)
+    predicted = EngineSide(row, topic, version, server_settings, internal, group).readings()
+    brokers = RealSide(sandbox, row, topic, cast, links, group)
     seen = [brokers.read(next(predicted))]
     for number, step in enumerate(row.steps, start=1):
         if _unexplained(row, number - 1, seen[-1]):
@@ -99,23 +97,6 @@ def play(sandbox: Sandbox, row: Row, topic: str) -> Result:
         brokers.do(step.do)
         seen.append(brokers.read(next(predicted), step.holds))
     return judge(row, seen, server_settings)
-
-
-def internal_topic(sandbox: Sandbox, cast: Cast) -> TopicSetup:
-    """The topic of transactions as the cluster has it now, by the row's numbers; it is made where it is missing."""
-    metadata = sandbox.metadata()
-    if metadata is None or TRANSACTIONS_TOPIC not in metadata.topics:
-        coordinator_of(sandbox, "first", TRANSACTION)
-        sandbox.wait_for_healthy()
-        metadata = sandbox.metadata()
-    assert metadata is not None
-    found = metadata.topics[TRANSACTIONS_TOPIC].partitions
-    assignment = tuple(tuple(map(cast.number, found[number].replicas)) for number in sorted(found))
-    starts = {
-        number: PartitionStart(cast.number(one.leader), tuple(map(cast.number, one.isrs)))
-        for number, one in found.items()
-    }
-    return TopicSetup(TRANSACTIONS_TOPIC, assignment, {MIN_ISR: 2}, starts)
 
 
 def _explains(row: Row, number: int, difference: Difference) -> tuple[Explained, ...]:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from typing import Any
 
 from conformance import script
-from conformance.engine_side import PRODUCER, acknowledged, failed
+from conformance.engine_side import PRODUCER, acknowledged, committed, failed
 from conformance.reading import FENCED
 from kreplica.sandbox import Sandbox
 from kreplica.sandbox.admin import quiet_logger
 
 _NAMES = {"_MSG_TIMED_OUT": "REQUEST_TIMED_OUT", "_TIMED_OUT": "REQUEST_TIMED_OUT", "_TRANSPORT": "NETWORK_EXCEPTION"}
 """librdkafka's own errors, and Kafka's that mean the same."""
-READ_SECONDS = 30.0
+READ_SECONDS = 60.0
 
 
 def produce(sandbox: Sandbox, topic: str, action: script.Produce) -> tuple[str, ...]:
@@ -56,7 +57,7 @@ def _ignore(_error: object) -> None:
 
 def consume(sandbox: Sandbox, topic: str, action: script.Consume) -> tuple[str, ...]:
     """Reads from offset 0 up to the end that the leader gives."""
-    from confluent_kafka import Consumer, KafkaError, TopicPartition
+    from confluent_kafka import Consumer, TopicPartition
 
     consumer = Consumer(
         {
@@ -71,20 +72,53 @@ def consume(sandbox: Sandbox, topic: str, action: script.Consume) -> tuple[str, 
         }
     )
     consumer.assign([TopicPartition(topic, 0, 0)])
-    read: list[str] = []
-    deadline = time.monotonic() + READ_SECONDS
     try:
-        while time.monotonic() < deadline:
-            message = consumer.poll(0.5)
-            if message is None:
-                continue
-            if message.error() is None:
-                read.append(f"{message.value().decode()} at {message.offset()}")
-            elif message.error().code() == KafkaError._PARTITION_EOF:
-                break
+        return tuple(f"{message.value().decode()} at {message.offset()}" for message in _to_the_end(consumer))
+    finally:
+        consumer.close()
+
+
+def join(sandbox: Sandbox, topic: str, group: str, action: script.Join) -> tuple[str, ...]:
+    """Joins a group, reads to the end, commits what was read, and leaves."""
+    from confluent_kafka import Consumer
+
+    consumer = Consumer(
+        {
+            "bootstrap.servers": sandbox.live_bootstrap_servers(),
+            "group.id": group,
+            "enable.auto.commit": False,
+            "enable.partition.eof": True,
+            "auto.offset.reset": "earliest",
+            "logger": quiet_logger(),
+            "error_cb": _ignore,
+        }
+    )
+    consumer.subscribe([topic])
+    read: list[str] = []
+    try:
+        for message in _to_the_end(consumer):
+            read.append(f"{message.value().decode()} at {message.offset()}")
+        if read and action.commits:
+            (done,) = consumer.commit(asynchronous=False)
+            read.append(committed(done.offset) if done.error is None else done.error.name())
     finally:
         consumer.close()
     return tuple(read)
+
+
+def _to_the_end(consumer: Any) -> Iterator[Any]:
+    """Records up to the end that the leader gives."""
+    from confluent_kafka import KafkaError
+
+    deadline = time.monotonic() + READ_SECONDS
+    while time.monotonic() < deadline:
+        message = consumer.poll(0.5)
+        if message is None:
+            continue
+        if message.error() is None:
+            yield message
+        elif message.error().code() == KafkaError._PARTITION_EOF:
+            return
 
 
 class Transactions:

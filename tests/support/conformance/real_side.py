@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from real_moves import handle_of
+
 from conformance import script
 from conformance.reading import Difference, Reading, differences
-from conformance.real_clients import Transactions, consume, produce
+from conformance.real_clients import Transactions, consume, join, produce
+from conformance.supervisor import start_again
 from conformance.sweep import Cast, connection_to, sweep
-from kreplica.sandbox import Sandbox
+from kreplica.control.log_directories import alter_log_directories
+from kreplica.sandbox import Links, Sandbox
 from kreplica.sandbox.admin import admin_client
 
 OBSTACLE = "replication-offset-checkpoint.tmp"
@@ -45,17 +50,32 @@ class RealSide:
         sandbox: The cluster: every broker alive.
         topic: Name of the row's topic, which is made.
         cast: Brokers that play those of the row.
+        links: The proxies between its brokers.
+        group: Of the row's consumers.
     """
 
-    def __init__(self, sandbox: Sandbox, row: script.Row, topic: str, cast: Cast) -> None:
+    def __init__(
+        self, sandbox: Sandbox, row: script.Row, topic: str, cast: Cast, links: Links | None = None, group: str = ""
+    ) -> None:
         self._sandbox = sandbox
         self._topic = topic
         self._cast = cast
+        self._links = links
+        self._group = group
         self._client: tuple[str, ...] = ()
         self._starts = False
+        self._wanted: set[int] = set()
         self._transactions = Transactions(sandbox, topic)
         replicas = [cast.real[number] for number in row.replicas]
+        if row.fails_disks:
+            self._place(replicas)
         sandbox.create_topic(topic, assignment=[replicas], configs=dict(row.settings))
+
+    def _place(self, brokers: Sequence[int]) -> None:
+        """New replicas go to the second log directory: a KRaft broker whose metadata log fails, in the first, ends."""
+        wanted = {(self._topic, 0, broker): str(self._sandbox.folder / f"broker-{broker}/data-2") for broker in brokers}
+        found = alter_log_directories(handle_of(self._sandbox), wanted)
+        assert all(one.remembered for one in found.values()), found
 
     limit = LIMIT
 
@@ -78,6 +98,7 @@ class RealSide:
         begun, before, first = time.monotonic(), None, 0.0
         time.sleep(holds)
         while True:
+            start_again(self._sandbox, self._wanted)
             at = time.monotonic() - begun
             found = self._sweep()
             if found != before:
@@ -95,12 +116,15 @@ class RealSide:
     # -- servers
 
     def _kill(self, action: script.Kill) -> None:
+        self._wanted.discard(self._cast.real[action.broker])
         self._sandbox.kill(self._cast.real[action.broker])
 
     def _shutdown(self, action: script.ShutDown) -> None:
+        self._wanted.discard(self._cast.real[action.broker])
         self._sandbox.shut_down(self._cast.real[action.broker])
 
     def _start(self, action: script.Start) -> None:
+        self._wanted.add(self._cast.real[action.broker])
         self._sandbox.start_broker(self._cast.real[action.broker], wait=False)
 
     def _pause(self, action: script.Pause) -> None:
@@ -125,6 +149,14 @@ class RealSide:
         (controller,) = self._sandbox.controller_ids
         self._sandbox.start_broker(controller, wait=False)
 
+    def _cut(self, action: script.Cut) -> None:
+        assert self._links is not None
+        self._links.cut(self._cast.real[action.source], self._cast.real[action.target], one_way=True)
+
+    def _restore(self, action: script.Restore) -> None:
+        assert self._links is not None
+        self._links.restore(self._cast.real[action.source], self._cast.real[action.target], one_way=True)
+
     # -- clients
 
     def _produce(self, action: script.Produce) -> None:
@@ -133,11 +165,17 @@ class RealSide:
     def _consume(self, action: script.Consume) -> None:
         self._client += consume(self._sandbox, self._topic, action)
 
+    def _join(self, action: script.Join) -> None:
+        self._client += join(self._sandbox, self._topic, self._group, action)
+
     def _begin(self, action: script.Begin) -> None:
         self._client += self._transactions.begin(action)
 
     def _end(self, action: script.End) -> None:
         self._client += self._transactions.end(action)
+
+    def _wait(self, action: script.Wait) -> None:
+        time.sleep(action.seconds)
 
     # -- an operator
 

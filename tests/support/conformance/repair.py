@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from conformance.real_side import OBSTACLE
+from conformance.supervisor import wait_for_all
 from kreplica.sandbox import ProcessState, Sandbox
 
 BACK_SECONDS = 240.0
@@ -18,14 +19,15 @@ def put_back(sandbox: Sandbox, topic: str) -> None:
             sandbox.resume(server)
         elif state is ProcessState.ENDED:
             sandbox.start_broker(server, wait=False)
-    sandbox.wait_for_brokers(sandbox.broker_ids, timeout=BACK_SECONDS)
+    wait_for_all(sandbox, sandbox.broker_ids, BACK_SECONDS)
     sandbox.delete_topic(topic)
     sandbox.wait_for_healthy(timeout=BACK_SECONDS)
 
 
 def _mend_disks(sandbox: Sandbox, broker: int) -> None:
     """Takes the obstacles out of a broker's log directories; it notices when it starts anew."""
-    obstacles = list((sandbox.folder / f"broker-{broker}").glob(f"data-*/{OBSTACLE}"))
+    found = (sandbox.folder / f"broker-{broker}").glob(f"data-*/{OBSTACLE}")
+    obstacles = [one for one in found if one.is_dir()]  # a file is the broker's own, and gone in a moment
     for obstacle in obstacles:
         for file in obstacle.iterdir():
             file.unlink()

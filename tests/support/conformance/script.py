@@ -85,6 +85,17 @@ class Consume(Action):
 
 
 @dataclass(frozen=True, slots=True)
+class Join(Action):
+    """A new consumer joins the row's group, reads from what is committed to the end, commits, and leaves.
+
+    Args:
+        commits: False for one that does not commit.
+    """
+
+    commits: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Begin(Action):
     """A transactional producer begins a transaction and sends records; its first time it starts and is given its id.
 
@@ -114,6 +125,29 @@ class FailDisk(Action):
     """The log directory of the partition fails on a broker that has another one."""
 
     broker: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cut(Action):
+    """What one broker sends another does not arrive."""
+
+    source: int
+    target: int
+
+
+@dataclass(frozen=True, slots=True)
+class Restore(Action):
+    """What one broker sends another arrives again; what was sent over connections that have ended is lost."""
+
+    source: int
+    target: int
+
+
+@dataclass(frozen=True, slots=True)
+class Wait(Action):
+    """Nothing is done for a while: fetches that wait at a leader have their answers (replica.fetch.wait.max.ms)."""
+
+    seconds: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +251,20 @@ class Row:
     @property
     def transacts(self) -> bool:
         """True if it needs transactions."""
-        return any(isinstance(action, Begin) for step in self.steps for action in parts(step.do))
+        return self._has(Begin)
+
+    @property
+    def commits(self) -> bool:
+        """True if it needs a group."""
+        return self._has(Join)
+
+    @property
+    def fails_disks(self) -> bool:
+        """True if a log directory fails."""
+        return self._has(FailDisk)
+
+    def _has(self, kind: type[Action]) -> bool:
+        return any(isinstance(action, kind) for step in self.steps for action in parts(step.do))
 
 
 def parts(action: Action) -> tuple[Action, ...]:

@@ -6,13 +6,15 @@ from dataclasses import replace
 
 import pytest
 from conformance.engine_side import EngineSide
+from conformance.internal_topics import group_led_by
 from conformance.play import late
-from conformance.reading import NOT_READABLE, Position, Reading, Told, differences
+from conformance.reading import NOT_READABLE, Disk, Position, Reading, Told, differences
 from conformance.rows import BY_NAME, ROWS
 from conformance.script import Kill, Row, Step
 from conformance.timers import Timer, bounds
 
-from kreplica.engine.setup import TopicSetup
+from kreplica.engine.rules.groups.coordinator_partition import coordinator_partition
+from kreplica.engine.setup import PartitionStart, TopicSetup
 from kreplica.sandbox.releases import NEWEST, Mode
 
 SETTINGS = {
@@ -20,13 +22,17 @@ SETTINGS = {
     "broker.session.timeout.ms": "10000",
     "zookeeper.session.timeout.ms": "10000",
     "auto.leader.rebalance.enable": "false",
+    "replica.high.watermark.checkpoint.interval.ms": "100",
 }
-TRANSACTIONS = TopicSetup("__transaction_state", ((1, 2, 3), (2, 3, 1), (3, 1, 2)), {"min.insync.replicas": 2})
+ASSIGNMENT = ((1, 2, 3), (2, 3, 1), (3, 1, 2))
+TRANSACTIONS = TopicSetup("__transaction_state", ASSIGNMENT, {"min.insync.replicas": 2})
+GROUPS = TopicSetup("__consumer_offsets", ASSIGNMENT, {}, dict(enumerate(map(PartitionStart, (1, 2, 3), ASSIGNMENT))))
 
 
 def played(row: Row, mode: str) -> list[Reading]:
-    internal = [TRANSACTIONS] if row.transacts else []
-    return list(EngineSide(row, "t", NEWEST[Mode(mode)], SETTINGS, internal).readings())
+    internal = [TRANSACTIONS] * row.transacts + [GROUPS] * row.commits
+    group = group_led_by(2, "t", GROUPS)
+    return list(EngineSide(row, "t", NEWEST[Mode(mode)], SETTINGS, internal, group).readings())
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
@@ -91,3 +97,38 @@ def test_a_follower_that_lags_is_out_before_its_session_is_over() -> None:
         told = played(BY_NAME["follower-paused-past-lag"], mode)[2].told[1]
         assert isinstance(told, Told)
         assert (told.isr, told.epoch) == ((1, 2), 0)
+
+
+def test_a_group_is_given_the_coordinator_that_its_row_kills() -> None:
+    name = group_led_by(2, "orders", GROUPS)
+    assert coordinator_partition(name, 3) == 1, "its second partition is led by broker 2"
+
+
+def test_a_consumer_begins_where_the_one_before_it_committed() -> None:
+    """Also after the coordinator has changed; a consumer that does not commit leaves everything as it was."""
+    clients = [one.client for one in played(BY_NAME["offsets-committed"], "kraft")]
+    assert clients[2:] == [
+        ("a at 0", "b at 1", "2 committed"),
+        ("c at 2",),
+        ("c at 2",),
+        ("c at 2", "3 committed"),
+        (),
+    ]
+    after = [one.client for one in played(BY_NAME["offsets-outlive-coordinator"], "zookeeper")]
+    assert after[5:] == [("c at 2", "3 committed"), (), ()]
+
+
+def test_a_follower_that_is_not_heard_is_out_alive_as_it_is() -> None:
+    """Partition.maybeShrinkIsr; its own high watermark stays, in its memory and on its disk."""
+    cut = played(BY_NAME["requests-of-follower-cut"], "kraft")[2]
+    assert cut.told[3] == Told(2, 0, (1, 2), ())
+    assert cut.positions[3] == Position(1, 1, 1)
+    disk = cut.disks[3]
+    assert isinstance(disk, Disk)
+    assert disk.high_watermark == 1
+
+
+def test_a_leader_that_the_controller_does_not_reach_leads_when_it_does() -> None:
+    before, after = played(BY_NAME["controller-cut-off-from-leader-to-be"], "zookeeper")[3:5]
+    assert before.told[3] == Told(2, 0, (2, 3), None)
+    assert before.told[1] == after.told[3] == Told(3, 1, (3,), None)

@@ -39,7 +39,10 @@ from kreplica.engine.simulator.zookeeper.service import (
 from kreplica.engine.trace import Kind
 
 REGISTER_AGAIN_AFTER = SECOND
-"""Time until a broker checks again whether the znode of its earlier session is gone."""
+"""Time until a broker checks again whether the znode of its earlier session is gone.
+
+A real one ends (NodeExistsException), and is started again by systemd or the like; this is that start.
+"""
 ASK_AGAIN_AFTER = 50 * MILLISECOND
 """kafka.server.DefaultAlterPartitionManager: time until a failed request is sent again."""
 

@@ -13,6 +13,7 @@ from kreplica.sandbox import Links, Mode, Sandbox, SandboxSettings, start
 from kreplica.sandbox.properties import server_properties
 
 TOPIC = "row"
+CHECKPOINTS = {"replica.high.watermark.checkpoint.interval.ms": "100"}
 
 
 def foretold(old: OldRow, release: str, servers: Mapping[str, str]) -> Iterator[Reading]:
@@ -34,7 +35,7 @@ def play_old(old: OldRow, release: str, home: Path | None = None) -> Result:
             release=release,
             brokers=row.brokers,
             advertised_ports=links.ports,
-            broker_settings=dict(old.servers),
+            broker_settings={**CHECKPOINTS, **old.servers},
         )
         with start(settings, home) as sandbox:
             return _played(old, sandbox, links)

@@ -8,23 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from conformance.script import ALL, Action, Consume, ElectPreferred, Kill, Produce, Row, Start, Step
-
-
-@dataclass(frozen=True, slots=True)
-class Cut(Action):
-    """What one broker sends another does not arrive."""
-
-    source: int
-    target: int
-
-
-@dataclass(frozen=True, slots=True)
-class Restore(Action):
-    """What one broker sends another arrives again; what was sent over connections that have ended is lost."""
-
-    source: int
-    target: int
+from conformance.script import ALL, Action, Consume, Cut, ElectPreferred, Kill, Produce, Restore, Row, Start, Step
 
 
 @dataclass(frozen=True, slots=True)

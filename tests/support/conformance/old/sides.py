@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from conformance import script
 from conformance.engine_side import EngineSide
-from conformance.old.rows import Cut, LoseDisk, Restore
+from conformance.old.rows import LoseDisk
 from conformance.reading import Disk, Position, Reading, Told
 from conformance.real_side import START_LIMIT, RealSide
 from conformance.sweep import Cast
@@ -48,7 +48,7 @@ def _disk(one: Disk | str, release: Number) -> Disk | str:
     # Messages of format 1 have no leader epoch, and there is no checkpoint of them.
     if isinstance(one, str) or release >= (0, 11):
         return one
-    return Disk(tuple((offset, -1, value) for offset, _, value in one.records), ())
+    return replace(one, records=tuple((offset, -1, value) for offset, _, value in one.records), epochs=())
 
 
 class OldEngine(EngineSide):
@@ -66,10 +66,7 @@ class OldEngine(EngineSide):
         self._read_to: int | None = None
 
     def _do(self, action: script.Action, client: str) -> None:
-        if isinstance(action, Cut | Restore):
-            source, target = (self.world.node(f"broker-{one}") for one in (action.source, action.target))
-            self.world.network.link(source, target).cuts = int(isinstance(action, Cut))
-        elif isinstance(action, LoseDisk):
+        if isinstance(action, LoseDisk):
             assert act(self.world, fault_plan.DiskLoss(f"broker-{action.broker}"))
         else:
             super()._do(action, client)
@@ -97,10 +94,9 @@ class OldReal(RealSide):
     limit = START_LIMIT
 
     def __init__(self, sandbox: Sandbox, row: script.Row, topic: str, cast: Cast, links: Links, watched: int) -> None:
-        self._links = links
         self._watched = watched
         self._log_from: int | None = None
-        super().__init__(sandbox, row, topic, cast)
+        super().__init__(sandbox, row, topic, cast, links)
 
     def do(self, action: script.Action) -> None:
         """Does one action; returns when it is done, not when it has its effect."""
@@ -123,12 +119,6 @@ class OldReal(RealSide):
     def _begins_to_follow(self, line: str) -> bool:
         """A line of AbstractFetcherManager.addFetcherForPartitions that names the row's partition."""
         return "Added fetcher" in line and f"{self._topic}-0" in line
-
-    def _cut(self, action: Cut) -> None:
-        self._links.cut(self._cast.real[action.source], self._cast.real[action.target], one_way=True)
-
-    def _restore(self, action: Restore) -> None:
-        self._links.restore(self._cast.real[action.source], self._cast.real[action.target], one_way=True)
 
     def _losedisk(self, action: LoseDisk) -> None:
         broker = self._cast.real[action.broker]

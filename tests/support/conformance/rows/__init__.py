@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from conformance.rows import clients, controllers, disks, elections, endings, moves, pauses, transactions
+from conformance.rows import (
+    clients,
+    controllers,
+    disks,
+    elections,
+    endings,
+    groups,
+    links,
+    moves,
+    pauses,
+    transactions,
+)
 from conformance.script import Row
 
 ROWS: tuple[Row, ...] = (
@@ -12,6 +23,8 @@ ROWS: tuple[Row, ...] = (
     *elections.ROWS,
     *moves.ROWS,
     *transactions.ROWS,
+    *groups.ROWS,
+    *links.ROWS,
     *controllers.ROWS,
     *disks.ROWS,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.script import ALL, Consume, Kill, Pause, Produce, Resume, Row, Start, Step, Together
+from conformance.script import ALL, Consume, Kill, Pause, Produce, Resume, Row, Start, Step, Together, Wait
 from conformance.timers import Timer
 
 ROWS = (
@@ -69,7 +69,7 @@ ROWS = (
         (
             Step(Produce(("a",))),
             Step(
-                Together((Pause(3), Pause(1), Produce(("b", "c", "d"), 1), Kill(2), Resume(3), Resume(1))),
+                Together((Pause(3), Pause(1), Wait(), Produce(("b", "c", "d"), 1), Kill(2), Resume(3), Resume(1))),
             ),
             Step(Produce(("e",))),
             Step(Start(2)),
