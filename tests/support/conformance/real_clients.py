@@ -17,13 +17,13 @@ _NAMES = {"_MSG_TIMED_OUT": "REQUEST_TIMED_OUT", "_TIMED_OUT": "REQUEST_TIMED_OU
 READ_SECONDS = 60.0
 
 
-def produce(sandbox: Sandbox, topic: str, action: script.Produce) -> tuple[str, ...]:
+def produce(servers: str, topic: str, action: script.Produce) -> tuple[str, ...]:
     """Sends each record by itself and waits for its answer."""
     from confluent_kafka import Producer
 
     producer = Producer(
         {
-            "bootstrap.servers": sandbox.live_bootstrap_servers(),
+            "bootstrap.servers": servers,
             "acks": str(action.acks),
             "linger.ms": 0,
             "retries": PRODUCER["retries"],
@@ -55,13 +55,13 @@ def _ignore(_error: object) -> None:
     """Takes a client's note that a broker is not there: the row knows."""
 
 
-def consume(sandbox: Sandbox, topic: str, action: script.Consume) -> tuple[str, ...]:
+def consume(servers: str, topic: str, action: script.Consume) -> tuple[str, ...]:
     """Reads from offset 0 up to the end that the leader gives."""
     from confluent_kafka import Consumer, TopicPartition
 
     consumer = Consumer(
         {
-            "bootstrap.servers": sandbox.live_bootstrap_servers(),
+            "bootstrap.servers": servers,
             "group.id": "none",
             "enable.auto.commit": False,
             "enable.partition.eof": True,
@@ -78,13 +78,13 @@ def consume(sandbox: Sandbox, topic: str, action: script.Consume) -> tuple[str, 
         consumer.close()
 
 
-def join(sandbox: Sandbox, topic: str, group: str, action: script.Join) -> tuple[str, ...]:
+def join(servers: str, topic: str, group: str, action: script.Join) -> tuple[str, ...]:
     """Joins a group, reads to the end, commits what was read, and leaves."""
     from confluent_kafka import Consumer
 
     consumer = Consumer(
         {
-            "bootstrap.servers": sandbox.live_bootstrap_servers(),
+            "bootstrap.servers": servers,
             "group.id": group,
             "enable.auto.commit": False,
             "enable.partition.eof": True,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from real_moves import handle_of
+from waiting import until
 
 from conformance import script
 from conformance.reading import Difference, Reading, differences
@@ -15,7 +16,7 @@ from conformance.real_clients import Transactions, consume, join, produce
 from conformance.supervisor import start_again
 from conformance.sweep import Cast, connection_to, sweep
 from kreplica.control.log_directories import alter_log_directories
-from kreplica.sandbox import Links, Sandbox
+from kreplica.sandbox import Links, Listener, Sandbox
 from kreplica.sandbox.admin import admin_client
 
 OBSTACLE = "replication-offset-checkpoint.tmp"
@@ -67,15 +68,7 @@ class RealSide:
         self._wanted: set[int] = set()
         self._transactions = Transactions(sandbox, topic)
         replicas = [cast.real[number] for number in row.replicas]
-        if row.fails_disks:
-            self._place(replicas)
         sandbox.create_topic(topic, assignment=[replicas], configs=dict(row.settings))
-
-    def _place(self, brokers: Sequence[int]) -> None:
-        """New replicas go to the second log directory: a KRaft broker whose metadata log fails, in the first, ends."""
-        wanted = {(self._topic, 0, broker): str(self._sandbox.folder / f"broker-{broker}/data-2") for broker in brokers}
-        found = alter_log_directories(handle_of(self._sandbox), wanted)
-        assert all(one.remembered for one in found.values()), found
 
     limit = LIMIT
 
@@ -135,11 +128,20 @@ class RealSide:
 
     def _faildisk(self, action: script.FailDisk) -> None:
         """A directory stands where the next checkpoint is to be written: whoever writes there fails, root as well."""
-        broker = self._sandbox.folder / f"broker-{self._cast.real[action.broker]}"
-        (held,) = broker.glob(f"data-*/{self._topic}-0")
+        broker = self._cast.real[action.broker]
+        folder = self._sandbox.folder / f"broker-{broker}"
+        self._move_off_metadata(broker, folder / "data-2")
+        (held,) = folder.glob(f"data-*/{self._topic}-0")
         obstacle = held.parent / OBSTACLE
         obstacle.mkdir()
         (obstacle / "full").touch()
+
+    def _move_off_metadata(self, broker: int, directory: Path) -> None:
+        """Moves a replica off the metadata log, which is in the first directory: a KRaft broker ends if that fails."""
+        found = alter_log_directories(handle_of(self._sandbox), {(self._topic, 0, broker): str(directory)})
+        assert all(one.accepted for one in found.values()), found
+        wanted = [directory / f"{self._topic}-0"]
+        until(lambda: sorted(directory.parent.glob(f"data-*/{self._topic}-0")) == wanted, "the replica to have moved")
 
     def _killcontroller(self, _action: script.KillController) -> None:
         (controller,) = self._sandbox.controller_ids
@@ -159,14 +161,25 @@ class RealSide:
 
     # -- clients
 
+    def _servers(self) -> str:
+        """The first of the row's brokers that runs: one that a cut link keeps from the news is not asked for a leader.
+
+        The engine's clients begin with the same one.
+        """
+        running = self._sandbox.running_brokers()
+        first = next(
+            self._cast.real[number] for number in sorted(self._cast.real) if self._cast.real[number] in running
+        )
+        return self._sandbox.bootstrap_servers_of(Listener.PLAINTEXT, [first])
+
     def _produce(self, action: script.Produce) -> None:
-        self._client += produce(self._sandbox, self._topic, action)
+        self._client += produce(self._servers(), self._topic, action)
 
     def _consume(self, action: script.Consume) -> None:
-        self._client += consume(self._sandbox, self._topic, action)
+        self._client += consume(self._servers(), self._topic, action)
 
     def _join(self, action: script.Join) -> None:
-        self._client += join(self._sandbox, self._topic, self._group, action)
+        self._client += join(self._servers(), self._topic, self._group, action)
 
     def _begin(self, action: script.Begin) -> None:
         self._client += self._transactions.begin(action)

@@ -20,7 +20,9 @@ def put_back(sandbox: Sandbox, topic: str) -> None:
         elif state is ProcessState.ENDED:
             sandbox.start_broker(server, wait=False)
     wait_for_all(sandbox, sandbox.broker_ids, BACK_SECONDS)
-    sandbox.delete_topic(topic)
+    metadata = sandbox.metadata()
+    if metadata is not None and topic in metadata.topics:
+        sandbox.delete_topic(topic)
     sandbox.wait_for_healthy(timeout=BACK_SECONDS)
 
 

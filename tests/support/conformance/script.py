@@ -258,11 +258,6 @@ class Row:
         """True if it needs a group."""
         return self._has(Join)
 
-    @property
-    def fails_disks(self) -> bool:
-        """True if a log directory fails."""
-        return self._has(FailDisk)
-
     def _has(self, kind: type[Action]) -> bool:
         return any(isinstance(action, kind) for step in self.steps for action in parts(step.do))
 

@@ -132,3 +132,14 @@ def test_a_leader_that_the_controller_does_not_reach_leads_when_it_does() -> Non
     before, after = played(BY_NAME["controller-cut-off-from-leader-to-be"], "zookeeper")[3:5]
     assert before.told[3] == Told(2, 0, (2, 3), None)
     assert before.told[1] == after.told[3] == Told(3, 1, (3,), None)
+
+
+def test_the_high_watermark_stays_where_a_failed_replica_has_just_been_caught_up() -> None:
+    """Partition.maybeIncrementLeaderHW (shouldWaitForReplicaToJoinIsr): computed again when a follower has moved.
+
+    With ZooKeeper the controller raises the epoch, in which nobody outside the ISR has been caught up.
+    """
+    kraft, zookeeper = (played(BY_NAME["write-as-follower-disk-fails"], mode) for mode in ("kraft", "zookeeper"))
+    assert kraft[2].client == ("b: timed out",)
+    assert (kraft[2].positions[1], kraft[3].positions[1]) == (Position(2, 1, 1), Position(3, 3, 3))
+    assert zookeeper[2].client == ("b at 1",)

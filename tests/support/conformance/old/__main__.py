@@ -1,7 +1,7 @@
-"""``make conformance-old``: plays the rows of old releases, each on a cluster of its own, and writes the table.
+"""``make conformance-old``: plays the rows of old releases, each on a cluster of its own, and writes each as it ends.
 
-Exit status 0 if every row is equal or explained, 1 otherwise. Words choose rows and releases; then nothing is written
-unless ``--page`` is given: rows that were not played keep what the table says of them.
+Exit status 0 if every row is equal or explained, 1 otherwise. Words choose rows and releases; rows that were not played
+keep what the table says of them.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from pathlib import Path
 
 from conformance.old.playing import play_old
 from conformance.old.rows import OLD_ROWS, OldRow
-from conformance.table import NOT_PLAYED
-from kreplica.errors import KreplicaError
+from conformance.table import GOOD, NOT_PLAYED
 
 BEGIN, END = "<!-- table: make conformance-old -->\n", "<!-- end of that table -->\n"
 START_SECONDS = 600.0
@@ -39,8 +38,8 @@ def _verdict(old: OldRow, release: str) -> str:
     try:
         with tempfile.TemporaryDirectory() as home:
             result = play_old(old, release, Path(home))
-    except KreplicaError as error:
-        print(f"{release} {old.row.name}: {error}", flush=True)
+    except Exception as error:  # the rows after it are played all the same
+        print(f"{release} {old.row.name}: {NOT_PLAYED}: {type(error).__name__}: {error}", flush=True)
         return NOT_PLAYED
     print(f"{release} {result} ({time.monotonic() - begun:.0f} s)", flush=True)
     return result.verdict
@@ -78,10 +77,12 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--page", type=Path)
     parser.add_argument("words", nargs="*")
     asked = parser.parse_args(arguments)
-    verdicts = {(old.row.name, release): _verdict(old, release) for old, release in _chosen(asked.words)}
-    if asked.page:
-        write(asked.page, verdicts)
-    return int(any(verdict not in ("equal", "explained") for verdict in verdicts.values()))
+    verdicts: dict[tuple[str, str], str] = {}
+    for old, release in _chosen(asked.words):
+        verdict = verdicts[old.row.name, release] = _verdict(old, release)
+        if asked.page and verdict != NOT_PLAYED:
+            write(asked.page, verdicts)
+    return int(any(verdict not in GOOD for verdict in verdicts.values()))
 
 
 if __name__ == "__main__":

@@ -38,9 +38,10 @@ ROWS = (
         "A leader that hears no follower is alone in the ISR and refuses acks=all; acks=1 is hidden until it does",
         (
             Step(Produce(("a",))),
-            Step(Together((Cut(3, 2), Cut(1, 2), Wait(), Produce(("b",), 1))), timer=Timer.LAG),
+            Step(Together((Cut(3, 2), Wait(), Produce(("b",), 1))), timer=Timer.LAG),
+            Step(Together((Cut(1, 2), Wait(), Produce(("c",), 1))), timer=Timer.LAG),
             Step(Produce(("refused",))),
-            Step(Produce(("c",), 1)),
+            Step(Produce(("d",), 1)),
             Step(Consume()),
             Step(Together((Restore(3, 2), Restore(1, 2))), _HEALS),
             Step(Consume()),
