@@ -6,6 +6,7 @@ Exit status 0 if every row that was played is equal or explained, 1 otherwise.
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
 import tempfile
 import time
@@ -55,7 +56,7 @@ class LostClusterError(KreplicaError):
     """A cluster that could not be put back in order after a row: the rows left need another one."""
 
 
-def play_all(sandbox: Sandbox, links: Links, rows: Sequence[Row], tell: Tell) -> None:
+def play_all(sandbox: Sandbox, links: Links, rows: Sequence[Row], tell: Tell, logs: Path | None = None) -> None:
     """Plays rows one after the other, each on a topic of its own; what a row leaves is put back in order.
 
     Args:
@@ -63,17 +64,27 @@ def play_all(sandbox: Sandbox, links: Links, rows: Sequence[Row], tell: Tell) ->
         links: The proxies between its brokers.
         rows: In order.
         tell: Is told of each row as soon as it was played, or could not be.
+        logs: A folder for the brokers' logs after a row that differs.
 
     Raises:
         LostClusterError: The cluster cannot be put back in order.
     """
     for row in rows:
-        tell(row, _played(sandbox, links, row))
+        verdict = _played(sandbox, links, row)
+        if logs and verdict not in GOOD:
+            _keep_logs(sandbox, logs / f"{sandbox.mode}-{row.name}")
+        tell(row, verdict)
         links.restore_all()
         try:
             put_back(sandbox, row.name)
         except KreplicaError as error:
             raise LostClusterError(f"after {row.name}: {error}") from error
+
+
+def _keep_logs(sandbox: Sandbox, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for server in (*sandbox.controller_ids, *sandbox.broker_ids):
+        shutil.copy(sandbox.log_file(server), folder / f"{server}.log")
 
 
 def _played(sandbox: Sandbox, links: Links, row: Row) -> str:
@@ -88,7 +99,7 @@ def _played(sandbox: Sandbox, links: Links, row: Row) -> str:
     return result.verdict
 
 
-def play_mode(mode: Mode, rows: Sequence[Row], tell: Tell) -> None:
+def play_mode(mode: Mode, rows: Sequence[Row], tell: Tell, logs: Path | None = None) -> None:
     """Plays rows in one mode, on one cluster; on the next one if that is lost."""
     left = list(rows)
 
@@ -105,7 +116,7 @@ def play_mode(mode: Mode, rows: Sequence[Row], tell: Tell) -> None:
         ):
             print(f"{HEADINGS[mode]}: started in {time.monotonic() - begun:.0f} s", flush=True)
             try:
-                play_all(sandbox, links, list(left), told)
+                play_all(sandbox, links, list(left), told, logs)
             except LostClusterError as error:
                 print(f"a cluster was lost {error}", flush=True)
 
@@ -114,6 +125,7 @@ def main(arguments: Sequence[str]) -> int:
     """Plays the rows; the page is told of each as soon as it was played."""
     parser = argparse.ArgumentParser(prog="make conformance")
     parser.add_argument("--page", type=Path, help="the page with the table")
+    parser.add_argument("--logs", type=Path, help="a folder for the brokers' logs after each row that differs")
     parser.add_argument("--mode", choices=[*Mode], action="append")
     parser.add_argument("--left", action="store_true", help="only rows that the page does not call equal or explained")
     parser.add_argument("rows", nargs="*")
@@ -128,7 +140,7 @@ def main(arguments: Sequence[str]) -> int:
 
         known = recorded(asked.page) if asked.left else {}
         chosen = [row for row in ROWS if mode in row.modes and (not asked.rows or row.name in asked.rows)]
-        play_mode(mode, [row for row in chosen if known.get((row.name, mode)) not in GOOD], tell)
+        play_mode(mode, [row for row in chosen if known.get((row.name, mode)) not in GOOD], tell, asked.logs)
     return int(any(verdict not in GOOD for verdict in verdicts))
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -132,9 +134,7 @@ class RealSide:
         folder = self._sandbox.folder / f"broker-{broker}"
         self._move_off_metadata(broker, folder / "data-2")
         (held,) = folder.glob(f"data-*/{self._topic}-0")
-        obstacle = held.parent / OBSTACLE
-        obstacle.mkdir()
-        (obstacle / "full").touch()
+        until(partial(_obstruct, held.parent / OBSTACLE), f"a moment in which {OBSTACLE} is not there", pause=0.01)
 
     def _move_off_metadata(self, broker: int, directory: Path) -> None:
         """Moves a replica off the metadata log, which is in the first directory: a KRaft broker ends if that fails."""
@@ -235,3 +235,12 @@ class RealSide:
             assert (answer.error_code, errors) == (0, [0])
             return
         raise AssertionError(f"no broker takes a reassignment, not one of {refused} is the controller")
+
+
+def _obstruct(obstacle: Path) -> bool:
+    """Puts a folder that is not empty where a file is to be written; the broker's own file is there now and then."""
+    with suppress(FileExistsError):
+        obstacle.mkdir()
+        (obstacle / "full").touch()
+        return True
+    return False

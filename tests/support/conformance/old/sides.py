@@ -35,8 +35,13 @@ def told_by(reading: Reading, release: Number) -> Reading:
 
 
 def _told(one: Told | str, release: Number) -> Told | str:
+    if isinstance(one, str):
+        return one
     # MetadataResponse has leader epochs from version 7 on, which came with 2.1.
-    return one if isinstance(one, str) or release >= (2, 1) else replace(one, epoch=-1)
+    epoch = one.epoch if release >= (2, 1) else -1
+    # MetadataCache.getPartitionMetadata: brokers up to 2.1 tell no ISR (an empty list) of a partition without a leader.
+    isr = one.isr if release >= (2, 8) or one.leader >= 0 else ()
+    return replace(one, epoch=epoch, isr=isr)
 
 
 def _position(one: Position | str) -> Position | str:

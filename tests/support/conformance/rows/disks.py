@@ -15,7 +15,7 @@ ROWS = (
     ),
     Row(
         "write-as-follower-disk-fails",
-        "A KRaft leader waits for the failed replica as for one that may join: its high watermark stays until the next record",
+        "A KRaft leader waits for the failed replica as for one that may join, until the next record is written",
         (
             Step(Produce(("a",))),
             Step(Together((FailDisk(3), Wait(1.5), Produce(("b",))))),
