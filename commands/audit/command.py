@@ -6,7 +6,7 @@ import inspect
 import os
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -22,14 +22,30 @@ from commands.shared.rule_options import FailOn, FailOnOption, RuleOption, known
 from commands.shared.spark_options import MasterOption, RemoteOption, SettingOption, settings_of
 from kreplica.errors import ExitCode
 
-if TYPE_CHECKING:
-    pass
+_NAMES = ("ingest", "incidents", "incident", "resilience", "slo", "mute", "unmute", "mutes")
+
+
+def _no_misspelt_subcommand(folders: list[str]) -> list[str]:
+    """The folders; a first one that is not there and looks like a subcommand is refused.
+
+    Raises:
+        UsageError: It does.
+    """
+    from kreplica.errors import UsageError
+    from kreplica.model.nearest_names import nearest_names
+
+    near = nearest_names(folders[0], _NAMES, most=1, close=0.75, parts=False) if folders else []
+    if near and not Path(folders[0]).exists():
+        raise UsageError(f"there is no folder {folders[0]}", f"did you mean kreplica audit {near[0]}?")
+    return folders
+
 
 FoldersArgument = Annotated[
     list[str],
     typer.Argument(
         metavar="DIR...",
         show_default=False,
+        callback=_no_misspelt_subcommand,
         help="Dump directories of kreplica snapshot, or directories of these, or one history; also s3://BUCKET/PREFIX."
         " sample: the packaged dumps.",
     ),
@@ -73,7 +89,6 @@ OutOption = Annotated[
 ]
 StrictOption = Annotated[bool, typer.Option("--strict", help="Stop at a damaged file, or one of another program.")]
 SHORT_HELP = "Audit many snapshots of many clusters on Spark."
-_NAMES = ("ingest", "incidents", "incident", "resilience", "slo", "mute", "unmute", "mutes")
 SUBCOMMANDS = {name: f"commands.audit.{name}.command" for name in _NAMES}
 """Module of each subcommand."""
 

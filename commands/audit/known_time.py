@@ -1,4 +1,4 @@
-"""Known time of clusters: what answers over a history say of each cluster besides their rows."""
+"""Known time of clusters: what answers over a history say of their clusters besides the rows."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from collections.abc import Sequence
 
 from kreplica.fleet.availability.resilience import ExposedCluster
 from kreplica.fleet.availability.slo import ServedCluster
+from kreplica.model.cluster_names import told_names
+from kreplica.model.durations import spell_duration
+from kreplica.model.words import counted
 
 
 def known_clusters(clusters: Sequence[ExposedCluster | ServedCluster]) -> list[dict[str, object]]:
@@ -28,3 +31,26 @@ def known_time(clusters: Sequence[ExposedCluster | ServedCluster]) -> dict[str, 
         "known_seconds": sum(one.known_ms for one in clusters) // 1000,
         "paused_seconds": sum(one.paused_ms for one in clusters) // 1000,
     }
+
+
+def known_line(clusters: Sequence[ExposedCluster | ServedCluster], left_out: int) -> str:
+    """A line on the time that is known of all clusters together, and on what is not.
+
+    Args:
+        clusters: The clusters.
+        left_out: Number of months that could not be read.
+    """
+    seconds = known_time(clusters)
+    snapshots = counted(sum(one.snapshots for one in clusters), "snapshot")
+    paused, lost = seconds["paused_seconds"], counted(left_out, "month")
+    parts = [
+        f"{spell_duration(seconds['known_seconds'])} of {counted(len(clusters), 'cluster')}, {snapshots}",
+        *([f"{spell_duration(paused)} in pauses, in which nobody looked"] if paused else []),
+        *([f"{lost} left out"] if left_out else []),
+    ]
+    return "; ".join(parts)
+
+
+def names_of_clusters(clusters: Sequence[ExposedCluster | ServedCluster]) -> dict[str, str]:
+    """Name of each cluster by its label, as the screen tells them apart."""
+    return told_names({one.cluster: one.name for one in clusters})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from commands.shared.printing.screen import TableColumn, print_columns, print_li
 from kreplica.errors import ExitCode
 from kreplica.health.listing import TROUBLE
 from kreplica.health.rules import Severity
+from kreplica.model.cluster_names import told_names
 from kreplica.model.words import counted
 
 if TYPE_CHECKING:
@@ -74,14 +76,12 @@ def show(
         _print_rules(audited, console)
         console.print()
         _print_findings(audited, names, console)
-    print_lines(console, "next", _next(audited, trends, " ".join(folders)), whole=True)
+    print_lines(console, "next", _next(audited, trends, shlex.join(folders)), whole=True)
 
 
 def _names(audited: Audited) -> dict[str, str]:
-    """Name of each cluster by its id: the user's own where no other cluster has it, else the id."""
-    names = {item.cluster: item.name for item in audited.observed}
-    used = Counter(names.values())
-    return {cluster: name if used[name] == 1 else cluster for cluster, name in names.items()}
+    """Name of each cluster by its label, as the screen has it."""
+    return told_names({item.cluster: item.name for item in audited.observed})
 
 
 def _word(audited: Audited, code: ExitCode, *, ill: bool) -> tuple[str, str]:
@@ -210,7 +210,7 @@ def _print_findings(audited: Audited, names: Mapping[str, str], console: Console
 
 def _next(audited: Audited, trends: Sequence[ClusterTrend], folders: str) -> Iterator[str]:
     if len(trends) > 1:
-        yield f"kreplica audit {folders} --cluster {trends[0].name}"
+        yield f"kreplica audit {folders} --cluster {shlex.quote(trends[0].cluster)}"
     yield f"kreplica audit {folders} --counts"
     if audited.total:
         yield f"kreplica audit {folders} -o jsonl > findings.jsonl"

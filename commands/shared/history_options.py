@@ -35,11 +35,14 @@ def wanted_of(clusters: Sequence[str], since: str | None, until: str | None) -> 
     """The clusters and the time that options name.
 
     Raises:
-        UsageError: A text is no time.
+        UsageError: A text is no time, or no time is from the one to the other.
     """
     from commands.shared.values import parse_moment
+    from kreplica.errors import UsageError
     from kreplica.store.selection import Wanted
 
     first = None if since is None else parse_moment(since, "--since")
     last = None if until is None else parse_moment(until, "--until")
+    if first is not None and last is not None and first > last:
+        raise UsageError(f"--since {since} is later than --until {until}", fix="no time is between them; swap the two")
     return Wanted(tuple(clusters), first, last)

@@ -38,7 +38,7 @@ def parse_duration(text: str, option: str, *, least: float = 0.0, most: float = 
     """
     found = _DURATION.fullmatch(text.strip())
     if found is None:
-        raise UsageError(f"{option} {text} is no length of time", fix=f"{option} 10s, {option} 30m or {option} 2h")
+        raise UsageError(f"{option} {text} is no length of time", fix=f"{option} 30s, {option} 2h or {option} 7d")
     seconds = float(found["number"]) * UNIT_SECONDS[found["unit"] or "s"]
     if seconds < least:
         raise UsageError(f"{option} {text} is too short", f"the least is {spell_duration(least)}")

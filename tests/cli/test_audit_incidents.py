@@ -146,6 +146,8 @@ def _screen(hours: float) -> str:
         (["incidents", "{history}/.."], "no history is there"),
         (["incidents", "{history}", "--since", "noon"], "--since noon is no moment"),
         (["incidents", "{history}", "--fail-on", "fatal"], "fatal"),
+        (["incidents", "{history}", "--since", "2026-03-02", "--until", "2026-03-01"], "is later than --until"),
+        (["incidens", "{history}"], "there is no folder incidens; did you mean kreplica audit incidents?"),
     ],
 )
 def test_what_cannot_be_answered_is_one_line(kreplica: Any, history: Path, words: list[str], said: str) -> None:

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 from command_lines import FLEET
+from generated_clusters import partition
+from planted_histories import keep, taken
 
 from kreplica.monitoring.ingestion import ingest_dumps
 
@@ -60,3 +62,25 @@ def test_a_month_that_is_damaged_is_named_and_left_out(kreplica: Any, kept: Path
     assert (ended.code, ended.document["summary"]["left_out"]) == (1, 1)
     assert "manifests" in ended.err
     assert {row["name"] for row in ended.document["losses"]} == {"kafka-3.9.2"}
+
+
+def test_clusters_of_one_name_go_by_their_labels(kreplica: Any, tmp_path: Path) -> None:
+    for cluster in ("Zk5", "Zk6"):
+        keep(
+            tmp_path, [taken(hour, partition(leader=None, isr=[], elr=[], min_isr=None)) for hour in range(4)], cluster
+        )
+    doubts = [f"warning: {cluster}: the leader of 1 partition was not known all the time" for cluster in ("Zk5", "Zk6")]
+    for command in ("resilience", "slo"):
+        assert [
+            line for line in kreplica("audit", command, str(tmp_path)).err.splitlines() if "leader" in line
+        ] == doubts
+
+
+def test_the_worst_loss_names_the_label_of_a_cluster_whose_name_another_has(kreplica: Any, tmp_path: Path) -> None:
+    for cluster, isr in (("Zk5", [1]), ("Zk6", [1, 2, 3])):
+        keep(tmp_path, [taken(hour, partition(isr=isr)) for hour in range(4)], cluster)
+    lines = kreplica("audit", "resilience", str(tmp_path)).out.splitlines()
+    assert "the loss of broker 1 of Zk5 would have stopped reads and writes of 1 partition" in lines[0]
+    assert lines[3].split()[:3] == ["Zk5", "broker", "1"]
+    rows = [line.split()[:2] for line in kreplica("audit", "slo", str(tmp_path)).out.splitlines()]
+    assert ["Zk5", "orders"] in rows

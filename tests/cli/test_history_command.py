@@ -297,6 +297,8 @@ def test_a_damaged_month_is_named_and_makes_the_answer_incomplete(kreplica: Any,
         (["orders", "--cluster", "none"], "holds no snapshot that is wanted"),
         (["orders", "--since", "soon"], "--since soon is no moment"),
         (["orders", "--until", "soon"], "--until soon is no moment"),
+        (["--since", "2026-03-02", "--until", "2026-03-01"], "--since 2026-03-02 is later than --until 2026-03-01"),
+        (["--consumer-group", "g"], "none of them tells consumer groups; kreplica snapshot --with groups reads them"),
     ],
 )
 def test_what_is_not_there_is_said(kreplica: Any, kept: Path, words: list[str], reason: str) -> None:

@@ -22,6 +22,7 @@ from commands.shared.printing.screen import print_columns, print_lines, print_ro
 from kreplica.errors import ExitCode
 from kreplica.fleet.incidents.rows import IncidentRow, row_of
 from kreplica.health.rules import Severity
+from kreplica.model.cluster_names import told_names
 from kreplica.model.words import counted, listed
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def show(found: FoundIncidents, history: str, code: ExitCode, console: Console) 
     """Prints the incidents for a person; the verdict says what the exit code says."""
     sentence, left, following = _sentence(found), _left(found), list(_next(found, history))
     print_verdict(console, *_word(found, code), sentence)
-    names = found.names if len(set(found.names.values())) == len(found.names) else {}
+    names = told_names(found.names)
     muted = _print_mutes(found, names, console)
     if found.incidents:
         clusters = len({one.cluster for one in found.incidents})

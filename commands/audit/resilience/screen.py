@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from commands.audit.known_time import known_line, names_of_clusters
 from commands.shared.printing.screen import print_lines, print_rows, print_verdict, utc
 from commands.shared.printing.verdicts import COLORS
 from kreplica.errors import ExitCode
 from kreplica.fleet.availability.losses import LostKind
 from kreplica.fleet.availability.resilience import Exposure
-from kreplica.model.durations import spell_duration
 from kreplica.model.words import counted
 
 if TYPE_CHECKING:
@@ -29,23 +29,32 @@ def show(found: Resilience, history: str, console: Console) -> None:
     rows = found.rows
     harmful = [row for row in rows if row.harms]
     words = {ExitCode.FINDINGS: "HARM", ExitCode.INCOMPLETE: "INCOMPLETE"}
-    code = found.exit_code
-    print_verdict(console, words.get(code, "NO HARM"), COLORS[code], _sentence(rows, harmful))
-    print_lines(console, "known", [_known(found)])
-    print_rows(console, Exposure, harmful[:MOST_ROWS], cells=_CELLS)
+    code, names = found.exit_code, names_of_clusters(found.clusters)
+    print_verdict(console, words.get(code, "NO HARM"), COLORS[code], _sentence(rows, harmful, names))
+    print_lines(console, "known", [known_line(found.clusters, found.chosen.left_out)])
+    cells = {**_CELLS, "cluster": names.__getitem__}
+    print_rows(console, Exposure, harmful[:MOST_ROWS], shown=_shown(), cells=cells)
     if len(harmful) > MOST_ROWS:
         console.print(f"the worst {MOST_ROWS} of {counted(len(harmful), 'loss', 'losses')}: -o csv gives all")
     print_lines(console, "next", _next(harmful, shlex.quote(history)), whole=True)
 
 
-def _sentence(rows: Sequence[Exposure], harmful: Sequence[Exposure]) -> str:
+def _shown() -> list[str]:
+    """Columns of the screen, where clusters of one name go by their labels."""
+    from kreplica.model.rows import fields_of
+
+    return ["cluster" if one.name == "name" else one.name for one in fields_of(Exposure) if one.meaning.screen]
+
+
+def _sentence(rows: Sequence[Exposure], harmful: Sequence[Exposure], names: Mapping[str, str]) -> str:
     every = counted(len(rows), "broker or rack", "brokers and racks")
     if not harmful:
         return f"the loss of any one of {every} would have lost no record and stopped nothing"
     worst = harmful[0]
     done, share, most = next(some for some in _measures(worst) if some[2])
     since = f"; since {_moment(worst.since)}" if worst.since else "; not now"
-    lead = f"for {share:.3g} % of the time the loss of {worst.kind} {worst.lost} of {worst.name} would have {done}"
+    lost = f"{worst.kind} {worst.lost} of {names[worst.cluster]}"
+    lead = f"for {share:.3g} % of the time the loss of {lost} would have {done}"
     return f"{lead} {counted(most, 'partition')}{since}; {len(harmful)} of {every} hurt at some time"
 
 
@@ -54,16 +63,6 @@ def _measures(row: Exposure) -> Iterator[tuple[str, float, int]]:
     yield "lost records of", row.loses_percent, row.loses_most
     yield "stopped reads and writes of", row.reads_percent, row.reads_most
     yield "stopped acks=all writes to", row.writes_percent, row.writes_most
-
-
-def _known(found: Resilience) -> str:
-    known = sum(one.known_ms for one in found.clusters) // 1000
-    paused = sum(one.paused_ms for one in found.clusters) // 1000
-    snapshots = counted(sum(one.snapshots for one in found.clusters), "snapshot")
-    line = f"{spell_duration(known)} of {counted(len(found.clusters), 'cluster')}, {snapshots}"
-    pauses = f"; {spell_duration(paused)} in pauses, in which nobody looked" if paused else ""
-    left_out = f"; {counted(found.chosen.left_out, 'month')} left out" if found.chosen.left_out else ""
-    return f"{line}{pauses}{left_out}"
 
 
 def _next(harmful: Sequence[Exposure], history: str) -> Iterator[str]:

@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from commands.audit.known_time import known_line, names_of_clusters
 from commands.shared.printing.screen import print_lines, print_rows, print_verdict, utc
 from commands.shared.printing.verdicts import COLORS
 from kreplica.errors import ExitCode
+from kreplica.fleet.availability.outage_causes import NOT_KNOWN
 from kreplica.fleet.availability.slo import Downtime, Standing
-from kreplica.model.durations import spell_duration
 from kreplica.model.words import counted
 
 if TYPE_CHECKING:
@@ -25,44 +26,40 @@ MOST_ROWS = 20
 
 def show(found: Service, history: str, console: Console) -> None:
     """Prints downtimes for a person."""
-    rows, code = found.rows, found.exit_code
+    rows, code, names = found.rows, found.exit_code, names_of_clusters(found.clusters)
     words = {ExitCode.FINDINGS: "MISSED", ExitCode.INCOMPLETE: "INCOMPLETE"}
-    print_verdict(console, words.get(code, "MET"), COLORS[code], _sentence(found, rows))
-    print_lines(console, "known", [_known(found)])
-    print_rows(console, Downtime, rows[:MOST_ROWS], cells=_CELLS, shown=_shown(rows))
+    print_verdict(console, words.get(code, "MET"), COLORS[code], _sentence(found, rows, names))
+    print_lines(console, "known", [known_line(found.clusters, found.chosen.left_out)])
+    cells = {**_CELLS, "cluster": names.__getitem__}
+    print_rows(console, Downtime, rows[:MOST_ROWS], cells=cells, shown=_shown(rows))
     if len(rows) > MOST_ROWS:
         console.print(f"the worst {MOST_ROWS} of {len(rows)}: -o csv gives all")
     print_lines(console, "next", _next(rows, shlex.quote(history)), whole=True)
 
 
-def _sentence(found: Service, rows: Sequence[Downtime]) -> str:
+def _sentence(found: Service, rows: Sequence[Downtime], names: Mapping[str, str]) -> str:
     if not rows:
         return f"no outage of {counted(len(found.clusters), 'cluster')} in the time known"
     worst = rows[0]
-    of = worst.name if worst.topic is None else f"{worst.topic} of {worst.name}"
+    name = names[worst.cluster]
+    of = name if worst.topic is None else f"{worst.topic} of {name}"
     least, most = worst.writes_least_minutes, worst.writes_most_minutes
     between = f"{_number(least)} min" if least == most else f"{_number(least)} to {_number(most)} min"
-    by = f" ({', '.join(worst.causes[:2])})" if worst.causes else ""
+    by = f" ({', '.join(map(_cause, worst.causes[:2]))})" if worst.causes else ""
     said = f"{of} had {between} without writes{by}; {found.objective:g} % allow {_number(worst.budget_minutes)} min"
     missed, unsure = (sum(row.standing is standing for row in rows) for standing in (Standing.MISSED, Standing.UNSURE))
     return f"{said}; {missed} of {len(rows)} missed, {unsure} unsure"
 
 
-def _known(found: Service) -> str:
-    known = sum(one.known_ms for one in found.clusters) // 1000
-    paused = sum(one.paused_ms for one in found.clusters) // 1000
-    snapshots = counted(sum(one.snapshots for one in found.clusters), "snapshot")
-    line = f"{spell_duration(known)} of {counted(len(found.clusters), 'cluster')}, {snapshots}"
-    pauses = f"; {spell_duration(paused)} in pauses, in which nobody looked" if paused else ""
-    left_out = f"; {counted(found.chosen.left_out, 'month')} left out" if found.chosen.left_out else ""
-    return f"{line}{pauses}{left_out}"
-
-
 def _shown(rows: Sequence[Downtime]) -> list[str]:
     from kreplica.model.rows import fields_of
 
-    names = [field.name for field in fields_of(Downtime) if field.meaning.screen]
+    names = ["cluster" if one.name == "name" else one.name for one in fields_of(Downtime) if one.meaning.screen]
     return names if any(row.topic is not None for row in rows) else [name for name in names if name != "topic"]
+
+
+def _cause(cause: str) -> str:
+    return "cause not known" if cause == NOT_KNOWN else cause
 
 
 def _next(rows: Sequence[Downtime], history: str) -> Iterator[str]:

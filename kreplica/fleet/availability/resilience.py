@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from kreplica.errors import ExitCode
 from kreplica.fleet.availability.losses import Loss, LossRules, LostKind
-from kreplica.fleet.availability.timeline import Timeline, timelines_of, unknown_states
+from kreplica.fleet.availability.timeline import Timeline, timelines_of, unknown_states, warnings_of
 from kreplica.health.impact.vocabulary import FAILURE_IMPACTS, Impact
 from kreplica.history.ingest import time_text
 from kreplica.history.selection import Chosen, HistoryMonth, storage_of
@@ -119,7 +119,7 @@ class Resilience:
     @property
     def warnings(self) -> list[str]:
         """Lines on what could not be read or is not known."""
-        return [*self.chosen.warnings, *(line for cluster in self.clusters for line in cluster.warnings)]
+        return warnings_of(self.chosen, self.clusters)
 
     @property
     def exit_code(self) -> ExitCode:
@@ -163,7 +163,7 @@ def exposed(months: Sequence[HistoryMonth]) -> ExposedCluster:
     snapshots = len(timeline.line.times)
     warnings = unknown_states(timeline)
     if not any(loss.kind is LostKind.BROKER for loss in counts.losses):
-        warnings.append(f"{timeline.name}: no broker is known")
+        warnings.append("no broker is known")
     return ExposedCluster(timeline.cluster, timeline.name, rows, snapshots, known, paused, warnings)
 
 

@@ -12,7 +12,7 @@ import msgspec
 from kreplica.errors import ExitCode, UsageError
 from kreplica.fleet.availability.outage_causes import NOT_KNOWN, Begun, OutageCauses
 from kreplica.fleet.availability.outages import READS, WRITES, Outage, Outages
-from kreplica.fleet.availability.timeline import Timeline, timelines_of, unknown_states
+from kreplica.fleet.availability.timeline import Timeline, timelines_of, unknown_states, warnings_of
 from kreplica.fleet.pieces import Span
 from kreplica.history.ingest import time_text
 from kreplica.history.selection import Chosen, HistoryMonth, storage_of
@@ -130,7 +130,7 @@ class Service:
     @property
     def warnings(self) -> list[str]:
         """Lines on what could not be read or is not known."""
-        return [*self.chosen.warnings, *(line for cluster in self.clusters for line in cluster.warnings)]
+        return warnings_of(self.chosen, self.clusters)
 
     @property
     def exit_code(self) -> ExitCode:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from operator import itemgetter
+from typing import Protocol
 
 import msgspec
 import numpy as np
@@ -23,6 +24,7 @@ from kreplica.history.months.log_steps import STEPS, exact_name, times_of_steps
 from kreplica.history.months.month import RESTORE
 from kreplica.history.selection import Chosen, HistoryMonth, choose
 from kreplica.history.tables import LOG_TABLES
+from kreplica.model.cluster_names import told_names
 from kreplica.model.columns import BoolColumn, Integers, null_column
 from kreplica.model.schema import BROKERS, CONFIGS, PARTITIONS, QUORUM, TableSchema
 from kreplica.model.settings import ELR_FEATURE
@@ -343,5 +345,32 @@ def unknown_states(timeline: Timeline) -> list[str]:
     for column, what in (("min_isr", "min.insync.replicas"), ("leader", "the leader")):
         some = len(np.unique(coded.keys[coded.values[:, names.index(column)] == UNKNOWN]))
         if some:
-            found.append(f"{timeline.name}: {what} of {counted(some, 'partition')} was not known all the time")
+            found.append(f"{what} of {counted(some, 'partition')} was not known all the time")
     return found
+
+
+class DoubtedCluster(Protocol):
+    """A cluster, and facts that are not known of it."""
+
+    @property
+    def cluster(self) -> str:
+        """Its label."""
+
+    @property
+    def name(self) -> str:
+        """Its name in the newest snapshot."""
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """Facts that are not known, a line each."""
+
+
+def warnings_of(chosen: Chosen, clusters: Sequence[DoubtedCluster]) -> list[str]:
+    """Lines on what of a history could not be read, and on what is not known of each of its clusters.
+
+    Args:
+        chosen: The months that were read, and the problems of the others.
+        clusters: The clusters.
+    """
+    names = told_names({one.cluster: one.name for one in clusters})
+    return [*chosen.warnings, *(f"{names[one.cluster]}: {line}" for one in clusters for line in one.warnings)]

@@ -206,7 +206,12 @@ def _group_commits(chosen: Chosen, group: str, moment: datetime | None) -> Lives
         names = {word for months in by_cluster.values() for month in months for word in month.words(_GROUPS, "group")}
         if group in names:
             raise UsageError(f"group {group} had committed nothing{when}", "it is seen at other times", _LOOK)
-        raise UsageError(f"no group {group} in the snapshots that were looked at", nearest_or_known(group, names))
+        lacking = f"no group {group} in the snapshots that were looked at"
+        if not names:
+            raise UsageError(
+                lacking, "none of them tells consumer groups", "kreplica snapshot --with groups reads them"
+            )
+        raise UsageError(lacking, nearest_or_known(group, names))
     return Lives(f"group {group}", CommittedOffset, found, chosen)
 
 

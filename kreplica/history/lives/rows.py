@@ -81,7 +81,9 @@ class ClusterPeriod(Struct, frozen=True):
     cluster: Annotated[str, Meaning("cluster id, or the name that ingest was given")]
     name: Annotated[str, Meaning("name of the cluster in its newest snapshot")]
     snapshots: Annotated[int, Meaning("number of snapshots")]
-    valid_from: Annotated[str, Meaning("time of the oldest one, or from when a metadata log tells", label="FROM")]
+    valid_from: Annotated[
+        str, Meaning("time of the oldest one, or from when a metadata log tells", label="FROM", drop=3)
+    ]
     last_seen: Annotated[str, Meaning("time of the newest one, or until when a metadata log tells")]
     pauses: Annotated[int, Meaning("times in which no snapshot was taken though one was due, and no log tells", drop=2)]
     longest_pause_seconds: Annotated[int | None, Meaning("length of the longest of them", drop=1, label="LONGEST")]

@@ -19,7 +19,7 @@ def test_a_length_is_read(text: str, seconds: float) -> None:
 
 @pytest.mark.parametrize("text", ["", "soon", "-5s", "5 s", "5ms", "1h30m", "nan", "inf", "1e3", "٣s", "1.2345s"])
 def test_what_is_none_is_refused_with_examples(text: str) -> None:
-    with pytest.raises(UsageError, match=r"--wait .*is no length of time; --wait 10s, --wait 30m"):
+    with pytest.raises(UsageError, match=r"--wait .*is no length of time; --wait 30s, --wait 2h or --wait 7d"):
         parse_duration(text, "--wait")
 
 
