@@ -44,8 +44,9 @@ _REPLAYS_REMARK = (
 )
 _VALIDATE_REMARK = (
     "`summary` has verdict (valid, refused or incomplete), from_offset, next_offset, kafka_version (the release whose"
-    " rules were taken), explained and refused (numbers of changes), checkpoints (how many were compared), and rules:"
-    " the number of changes by rule."
+    " rules were taken), explained and refused (numbers of changes), checkpoints (how many were compared), rules: the"
+    " number of changes by rule, and shortest: by timer, the shortest time (ms) that passed before a change that needs"
+    " it, offset and change."
 )
 VALIDATE_REMARKS = (_VALIDATE_REMARK,)
 PROVE_REMARKS = (_PROVE_REMARK, _REPLAYS_REMARK)

@@ -82,10 +82,27 @@ def without_batch(content: bytes, base_offset: int) -> bytes:
     return kept
 
 
+def test_a_broker_that_is_fenced_before_its_session_can_be_over_is_refused(kreplica: Any) -> None:
+    """Broker 3 is unfenced 158 s before it is killed and fenced: it would have had to be silent for longer."""
+    ended = kreplica("whatif", "validate", DATA, "--set", "broker.session.timeout.ms=200000", "-o", "json")
+    assert ended.code == 1
+    refused = [row["refused"] for row in ended.document["changes"] if row["refused"] is not None]
+    record, told = "BROKER_REGISTRATION_CHANGE_RECORD", "broker.session.timeout.ms=200000 is not over"
+    assert refused == [f"{record}: broker 3 in touch, is fenced 158281 ms later: {told}"]
+    shortest = {"ms": 158281, "offset": 818, "change": "broker 3 in touch, is fenced"}
+    assert ended.document["summary"]["shortest"] == {"broker.session.timeout.ms": shortest}
+
+
+def test_timers_of_the_cluster_explain_its_log(kreplica: Any) -> None:
+    timers = ("--set", "broker.session.timeout.ms=9000", "--set", "replica.lag.time.max.ms=10000")
+    assert kreplica("whatif", "validate", DATA, *timers).out.startswith("VALID 1481 changes")
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
         (["nosuch"], "nosuch"),
+        ([str(DATA), "--set", "acks=1"], "acks is no timer of a metadata log"),
         ([str(GOLDEN / "kcat")], "no __cluster_metadata-0"),
         ([str(DATA), "--kafka-version", "9.x"], "no version of Kafka that the engine knows"),
     ],
@@ -137,6 +154,12 @@ def test_zookeeper_s_transaction_logs_are_judged(kreplica: Any, zookeeper: Path)
         assert (ended.code, ended.err) == (0, "")
         assert ended.document["summary"]["explained"] == 729
         assert ended.document["clusters"][0]["cluster_id"] == "cBMf6SHmQsyCTHxhqk8gNg"
+
+
+def test_timers_are_not_judged_in_zookeeper_s_logs(kreplica: Any, zookeeper: Path) -> None:
+    ended = kreplica("whatif", "validate", zookeeper, "--set", "replica.lag.time.max.ms=10000")
+    assert ended.code == 2
+    assert "timers are not judged in ZooKeeper's transaction logs" in ended.err
 
 
 def test_logs_of_zookeeper_with_one_file_missing_are_refused(kreplica: Any, zookeeper: Path) -> None:

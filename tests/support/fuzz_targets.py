@@ -16,6 +16,8 @@ import numpy as np
 from crc32c import crc32c
 from fuzz_directories import check, compare, directory_seeds, on_disk
 
+from kreplica.engine.versions.supported import version_named
+from kreplica.errors import InputError
 from kreplica.formats.consumer_offsets.commits import decode_commits
 from kreplica.formats.consumer_offsets.groups import GroupReplay
 from kreplica.formats.consumer_offsets.logs import Replayed
@@ -40,6 +42,9 @@ from kreplica.formats.metadata_log.change_rows import change_row
 from kreplica.formats.metadata_log.image import MetadataImage
 from kreplica.formats.metadata_log.log import metadata_entries
 from kreplica.formats.metadata_log.records import decode_metadata_record
+from kreplica.formats.metadata_trace.releases import Releases
+from kreplica.formats.metadata_trace.timers import LAG, SESSION, Timers
+from kreplica.formats.metadata_trace.walk import Walk
 from kreplica.formats.schema import SchemaError
 from kreplica.formats.segments.codecs import InflateError, inflate
 from kreplica.formats.segments.control_records import decode_control_record
@@ -155,6 +160,16 @@ def metadata(content: bytes) -> None:
             assert change_row(change)
 
 
+def metadata_trace(content: bytes) -> None:
+    """A segment of __cluster_metadata, judged by the rules: every change has a rule or a reason."""
+    walk, damage = Walk(MetadataImage(), Releases("a.log"), timers=Timers({SESSION: 9000, LAG: 10_000})), []
+    for entry in metadata_entries(BufferBytes(content, "a.log"), damage):
+        decoded_or_refused(InputError, walk.take, entry, walk.image.apply(entry))
+    decoded_or_refused(InputError, walk.end)
+    assert all((row.rule is None) != (row.refused is None) for row in walk.rows)
+    assert all(str(remark) for remark in walk.timers.remarks(version_named("4.1").defaults))
+
+
 def metadata_record(content: bytes) -> None:
     """The value of one metadata record."""
     decoded_or_refused(SchemaError, decode_metadata_record, content)
@@ -246,6 +261,7 @@ TARGETS: dict[str, Target] = {
     "offsets": Target(_sealed(offsets), _OFFSETS),
     "transactions": Target(_sealed(transactions), _TRANSACTIONS),
     "metadata": Target(_sealed(metadata), _METADATA),
+    "metadata-trace": Target(_sealed(metadata_trace), _METADATA),
     "metadata-record": Target(metadata_record, _METADATA, "value"),
     "control-record": Target(control_record, _METADATA + _TRANSACTIONS, "key+value"),
     "transaction-record": Target(transaction_record, _TRANSACTIONS, "value"),

@@ -135,6 +135,12 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
         "whatif prove --model kip-966 --replicas 2 --min-isr 1 --fences 1 --losses 0",
         "whatif prove --model settings-4.1 --set acks=1",
     ),
+    "whatif-validate": (
+        f"whatif validate {BROKER}",
+        f"whatif validate {BROKER} --set broker.session.timeout.ms=200000",
+        f"whatif validate {BROKER} --kafka-version 3.9-kraft",
+        "whatif validate no-such-log",
+    ),
     "decode-offsets": (f"decode offsets {OFFSETS}", f"decode offsets {OFFSETS} --groups"),
     "decode-segment": (f"decode segment {BROKER}/data/orders-1",),
     "decode-transactions": (

@@ -30,6 +30,10 @@ def answer_of(validation: Validation) -> Answer[TraceChange]:
             "explained": sum(validation.counts.values()),
             "refused": len(validation.refused),
             "checkpoints": validation.checkpoints,
+            "shortest": {
+                setting: {"ms": one.passed, "offset": one.offset, "change": one.reason}
+                for setting, one in sorted(validation.timers.shortest.items())
+            },
             "rules": {rule.value: validation.counts[rule] for rule in TraceRule if validation.counts[rule]},
         },
         warnings=validation.warnings,

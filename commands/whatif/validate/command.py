@@ -18,6 +18,7 @@ def register(group: typer.Typer) -> None:
         epilog=examples(
             "kreplica whatif validate /srv/kafka/__cluster_metadata-0",
             "kreplica whatif validate /srv/kafka -o json",
+            "kreplica whatif validate /srv/kafka --set broker.session.timeout.ms=9000",
             "kreplica whatif validate /var/lib/zookeeper/version-2",
         ),
     )(validate)
@@ -40,6 +41,15 @@ def validate(
             help="Release of the controllers.  [default: what they said of themselves in the log]",
         ),
     ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=MS",
+            help="KRaft: broker.session.timeout.ms of the controllers, replica.lag.time.max.ms of the brokers; what"
+            " comes too soon for it is refused. May be repeated.  [default: the shortest time that is seen]",
+        ),
+    ] = None,
     everything: Annotated[bool, typer.Option("--all", help="List every change on the screen.")] = False,
     output: OutputOption = None,
 ) -> None:
@@ -49,19 +59,23 @@ def validate(
     Leader, ISR, ELR, assignment and both epochs have to be those of an election, a broker that leaves or is back, an
     ISR that a leader asked for, or a step of a reassignment, as the brokers and settings were at that offset. A
     refused record was altered, one before it is missing, or a rule of kreplica is wrong. Checkpoints on the way have to
-    hold what the records make. Settings that only server.properties of the controllers have are tried. The last
-    records of a node that did not lead the quorum may not have been committed.
+    hold what the records make. Settings that only server.properties of the controllers have are tried; with --set, a
+    broker that is fenced before its session can be over, and an ISR that shrinks before a member can lag, are refused,
+    too. The last records of a node that did not lead the quorum may not have been committed.
 
     In ZooKeeper mode every version of a state znode is judged, by the brokers that were live within the minute before.
 
     Exits 0 when every change is explained, 1 when a record is refused, 2 when there is no such log, 5 when part of
     it could not be read and nothing else is refused.
     """
+    from commands.shared.engine_settings import parse_settings
     from commands.shared.printing.output import emit
     from commands.whatif.validate.answer import answer_of
     from commands.whatif.validate.screen import show
     from kreplica.formats.traces import whatif_validate
 
-    validation = whatif_validate(paths, kafka_version)
-    emit(answer_of(validation), output, lambda console: show(validation, paths, console, everything=everything))
+    validation = whatif_validate(paths, kafka_version, parse_settings(settings))
+    words = [*paths, *(("--kafka-version", kafka_version) if kafka_version else ())]
+    words += [word for text in settings or () for word in ("--set", text)]
+    emit(answer_of(validation), output, lambda console: show(validation, words, console, everything=everything))
     raise typer.Exit(validation.exit_code)

@@ -22,12 +22,12 @@ MOST_REFUSED = 10
 """Refused records that the screen lists; the rest are counted."""
 
 
-def show(validation: Validation, paths: Sequence[str], console: Console, *, everything: bool) -> None:
+def show(validation: Validation, words: Sequence[str], console: Console, *, everything: bool) -> None:
     """Prints the verdict for a person.
 
     Args:
         validation: The judged log.
-        paths: As they were typed.
+        words: Paths and options that decide on the answer, as they were typed.
         console: To print on.
         everything: Whether every change is listed.
     """
@@ -42,7 +42,7 @@ def show(validation: Validation, paths: Sequence[str], console: Console, *, ever
     if everything:
         print_rows(console, TraceChange, validation.rows)
     if refused:
-        again = " ".join(map(shlex.quote, paths))
+        again = " ".join(map(shlex.quote, words))
         print_lines(console, "next", [f"kreplica whatif validate {again} -o json"], whole=True)
 
 

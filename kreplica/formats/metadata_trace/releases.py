@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from kreplica.engine.versions.features import FEATURES, OLDEST_METADATA, with_features
 from kreplica.engine.versions.supported import version_named
 from kreplica.engine.versions.version import ControllerKind, Version
-from kreplica.errors import InputError
+from kreplica.errors import InputError, UsageError
 from kreplica.formats.metadata_log.image import MetadataImage
 from kreplica.formats.metadata_log.log import MetadataEntry
 from kreplica.formats.segments.control_records import LEADER_CHANGE
@@ -51,7 +51,7 @@ class Releases:
         """The rules of the active controller.
 
         Raises:
-            InputError: The engine does not play that metadata.version.
+            InputError: The engine does not play that metadata.version, or no release has these features.
         """
         level = image.features.get(METADATA_VERSION)
         release = self.given or self._release(level)
@@ -79,7 +79,12 @@ class Releases:
             raise InputError(self.source, "", reason)
         newest = metadata_version_level(metadata_version_names(version.number)[-1]) or level
         features = {name: asked.get(name, 0) for name, one in FEATURES.items() if one.since <= version.number}
-        return with_features(version, {METADATA_VERSION: str(min(level, newest)), **features})
+        try:
+            return with_features(version, {METADATA_VERSION: str(min(level, newest)), **features})
+        except UsageError:
+            named = ", ".join(f"{name} {each}" for name, each in features.items())
+            reason = f"{version.name} has no cluster with {METADATA_VERSION} {level}, {named}"
+            raise InputError(self.source, "", reason) from None
 
 
 KRAFT_SUFFIX = "-kraft"

@@ -21,6 +21,7 @@ from kreplica.engine.traces.trace_rule import TraceRule
 from kreplica.formats.metadata_log.directories import LOST, MIGRATING, first_directory, is_online
 from kreplica.formats.metadata_log.image import BrokerState, PartitionChange, PartitionState
 from kreplica.formats.metadata_trace.facts import PartitionFacts, Unwritten, engine_state
+from kreplica.formats.metadata_trace.timers import InSync
 
 Candidates = Callable[[EngineState, EngineState, Circumstances], Iterator[Explanation]]
 
@@ -34,12 +35,14 @@ class Step:
         facts: What decided besides.
         brokers: The brokers as the controller knew them.
         registered: The same with their directories.
+        began: Replicas that its leader began with as caught up; None if that is not known.
     """
 
     change: PartitionChange
     facts: PartitionFacts
     brokers: Brokers
     registered: dict[int, BrokerState]
+    began: InSync | None = None
 
     @property
     def states(self) -> tuple[EngineState, EngineState]:
@@ -134,14 +137,14 @@ def by_any_request(step: Step, possible: frozenset[Unwritten]) -> Found:
         lost = (
             by_broker_leaving(old, broker, facts, TraceRule.directory_failed)
             for broker in old.members(old.isr)
-            if _directory_lost(step, broker)
+            if directory_lost(step, broker)
         )
         return chain(by_requests(old, seen, facts, step.brokers), *lost)
 
     return explained(step, possible, candidates)
 
 
-def _directory_lost(step: Step, broker: int) -> bool:
+def directory_lost(step: Step, broker: int) -> bool:
     """True if a broker has said that its replica is in a directory that is offline."""
     known = step.registered.get(broker)
     directory = dict(zip(step.before.replicas, step.before.directories, strict=False)).get(broker)

@@ -6,10 +6,11 @@ Also each checkpoint that the log reaches: the records up to its offset have to 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
+from kreplica.engine.settings import Value
 from kreplica.engine.traces.trace_rule import TraceRule
 from kreplica.errors import ExitCode
 from kreplica.formats.damage import Damage
@@ -22,6 +23,7 @@ from kreplica.formats.metadata_log.image import MetadataImage, PartitionChange
 from kreplica.formats.metadata_log.log import metadata_entries
 from kreplica.formats.metadata_trace.releases import Releases
 from kreplica.formats.metadata_trace.rows import TraceChange
+from kreplica.formats.metadata_trace.timers import Timers, timers_given
 from kreplica.formats.metadata_trace.walk import Walk, refused
 from kreplica.model.words import counted
 
@@ -41,6 +43,7 @@ class Validation:
         checkpoints: Number of checkpoints that the records were compared with.
         damage: What could not be read.
         unknown: Number of records of types that are not known.
+        timers: What the timestamps tell of timers; nothing in ZooKeeper mode.
     """
 
     home: Path
@@ -54,6 +57,7 @@ class Validation:
     checkpoints: int
     damage: Sequence[Damage]
     unknown: int
+    timers: Timers = field(default_factory=Timers)
 
     @property
     def refused(self) -> list[TraceChange]:
@@ -76,21 +80,25 @@ class Validation:
         return [*told, *self.remarks]
 
 
-def validate_metadata_log(paths: Sequence[str], kafka_version: str | None = None) -> Validation:
+def validate_metadata_log(
+    paths: Sequence[str], kafka_version: str | None = None, settings: Mapping[str, Value] | None = None
+) -> Validation:
     """Judges the metadata log of a KRaft cluster by the engine's rules.
 
     Args:
         paths: Metadata logs of nodes, directories with some, segments or checkpoints; of several copies of one log the
             most trusted is read.
         kafka_version: Release of the controllers; None for what the log says of it.
+        settings: Timers of the cluster, broker.session.timeout.ms and replica.lag.time.max.ms.
 
     Raises:
-        UsageError: The release is not known, or the logs are of several clusters.
+        UsageError: The release is not known, a setting is no timer, or the logs are of several clusters.
         InputError: There is no metadata log, it cannot be read, or it is older than the engine's rules.
     """
+    timers = Timers(timers_given(settings or {}))
     files, others, damage = chosen_log(paths)
     replay, releases = Replay(), Releases(str(files.home), kafka_version)
-    walk = Walk(replay.image, releases)
+    walk = Walk(replay.image, releases, timers=timers)
     base, compared = earliest(files), 0
     if base is not None:
         _begin_with(base, files, walk)
@@ -101,11 +109,13 @@ def validate_metadata_log(paths: Sequence[str], kafka_version: str | None = None
             compared += 1
             walk.faults(_other_than(replay.image, waiting.pop(0)))
     walk.end()
+    version = releases.version(replay.image)
+    copies = [f"{log.home} is another copy of the log, up to offset {end.end_offset}" for log, end in others]
     return Validation(
         home=files.home,
-        remarks=[f"{log.home} is another copy of the log, up to offset {end.end_offset}" for log, end in others],
+        remarks=[*copies, *timers.remarks(version.defaults)],
         cluster_id=cluster_id_of(files.log_directory, damage),
-        version=releases.version(replay.image).name,
+        version=version.name,
         rows=walk.rows,
         counts=walk.counts,
         begin=replay.start,
@@ -113,6 +123,7 @@ def validate_metadata_log(paths: Sequence[str], kafka_version: str | None = None
         checkpoints=compared,
         damage=[*damage, *replay.damage],
         unknown=sum(replay.image.unknown.values()),
+        timers=timers,
     )
 
 

@@ -17,7 +17,8 @@ from kreplica.formats.metadata_trace.facts import ANY_UNWRITTEN, Unwritten, brok
 from kreplica.formats.metadata_trace.operations import Opening, explain_run, overdue
 from kreplica.formats.metadata_trace.releases import Releases
 from kreplica.formats.metadata_trace.rows import TraceChange
-from kreplica.formats.metadata_trace.steps import Found, Leaving, Step, differences, wrong_directories
+from kreplica.formats.metadata_trace.steps import Found, Leaving, Step, differences, directory_lost, wrong_directories
+from kreplica.formats.metadata_trace.timers import Timers
 from kreplica.formats.segments.control_records import LEADER_CHANGE
 from kreplica.model.settings import ELR_FEATURE, MIN_ISR
 
@@ -35,6 +36,7 @@ class Walk:
         rows: Every change and every fault so far, in order.
         counts: Number of changes by rule.
         brokers: Brokers as they were before the entry that is taken.
+        timers: What the timestamps tell of timers.
     """
 
     image: MetadataImage
@@ -42,6 +44,7 @@ class Walk:
     rows: list[TraceChange] = field(default_factory=list)
     counts: Counter[TraceRule] = field(default_factory=Counter)
     brokers: dict[int, BrokerState] = field(default_factory=dict)
+    timers: Timers = field(default_factory=Timers)
     _possible: frozenset[Unwritten] = ANY_UNWRITTEN
     _steps: list[Step] = field(default_factory=list)
     _opening: Opening | None = None
@@ -65,10 +68,23 @@ class Walk:
             self._unplaced = self.image.unplaced
             self._fault(entry, "it is of a topic, partition or broker that no record before it made")
         self.releases.take(entry, self.image)
+        self._note_time(entry, changes)
 
     def end(self) -> None:
         """Judges what the log ends with."""
         self._close(None, self.releases.version(self.image), cut=True)
+
+    def _note_time(self, entry: MetadataEntry, changes: Sequence[PartitionChange]) -> None:
+        """Takes the time of an entry that has been judged, and what begins with it."""
+        if entry.record.type == LEADER_CHANGE:
+            self.timers.new_controller(entry.timestamp, self.image.brokers)
+            return
+        self.timers.passed(entry.offset, entry.timestamp)
+        for change in changes:
+            self.timers.changed(change)
+        record = broker_record(entry)
+        if record is not None and (record.unfences or record.shuts_down or record.directories is not None):
+            self.timers.heard_of(record.broker, entry.timestamp)
 
     # -- runs of changes
 
@@ -76,7 +92,7 @@ class Walk:
         topic = self.image.topics[change.topic_id]
         assert change.before is not None, "a partition that changes was there"
         facts = facts_of(self.image, version, topic, change.partition, change.before)
-        return Step(change, facts, brokers_of(self.image), self.brokers)
+        return Step(change, facts, brokers_of(self.image), self.brokers, self.timers.in_sync(change))
 
     def _other(self, entry: MetadataEntry, changes: Sequence[PartitionChange], version: Version) -> None:
         record = broker_record(entry)
@@ -86,26 +102,38 @@ class Walk:
         closed = self._close(closing, version, cut=led)
         if record is not None:
             self._broker(entry, record, known, closed)
+            self._session(entry, record, known, closed)
         if led:
             self._possible = ANY_UNWRITTEN
         self._judge(entry, changes)
         self._note_setting(entry)
         self.brokers = dict(self.image.brokers) if record is not None else self.brokers
 
-    def _close(self, closing: Leaving | None, version: Version, *, cut: bool) -> int:
-        """Judges the changes since the last other record; returns the number of those that go with this one."""
+    def _close(self, closing: Leaving | None, version: Version, *, cut: bool) -> Sequence[Step]:
+        """Judges the changes since the last other record; returns those that go with this one."""
         steps, opening = self._steps, self._opening
         self._steps, self._opening = [], None
         if opening is None and closing is None and not steps:
-            return 0
+            return ()
         run, self._possible = explain_run(steps, opening, closing, cut, self._possible)
         for step, found in zip(run.steps, run.found, strict=True):
-            self._change(step.change, found.rule, _reason(step, found))
+            soon = None if cut else self._shrank_too_soon(step, found.rule)
+            self._change(step.change, found.rule, _reason(step, found) or soon)
         if opening is not None and not cut:
             self._overdue(opening, steps[run.opened :], version)
         if closing is not None:
             self._overdue(Opening(closing.broker, closing), (), version)
-        return run.closed
+        return steps[len(steps) - run.closed :]
+
+    def _shrank_too_soon(self, step: Step, rule: TraceRule | None) -> str | None:
+        """The fault in the time of an ISR that its leader shrank.
+
+        A member whose log directory failed leaves at once. Where a run is cut off, it may be a broker that leaves.
+        """
+        failed = any(directory_lost(step, broker) for broker in step.before.isr)
+        if rule is not TraceRule.isr_shrunk or failed:
+            return None
+        return self.timers.shrink_fault(step.change, step.began)
 
     def _overdue(self, opening: Opening, later: Sequence[Step], version: Version) -> None:
         earlier: dict[tuple[str, int], PartitionState] = {}
@@ -123,8 +151,27 @@ class Walk:
             self._fault(entry, f"offset {self._next} expected: records between are missing")
         self._next = entry.offset + 1
 
-    def _broker(self, entry: MetadataEntry, record: BrokerRecord, known: BrokerState | None, closed: int) -> None:
-        fault = broker_fault(record, known, entry.offset - closed)
+    def _session(
+        self, entry: MetadataEntry, record: BrokerRecord, known: BrokerState | None, closed: Sequence[Step]
+    ) -> None:
+        """Judges a broker whose session has to be over: one that is fenced while it led, or is started anew.
+
+        One that leads nothing is fenced as soon as it asks to stop (BrokerHeartbeatManager.calculateNextBrokerState).
+        """
+        if known is None or known.fenced or known.shutting_down:
+            return
+        led = any(step.before.leader == record.broker for step in closed)
+        anew = record.registers and record.epoch != known.epoch
+        if anew or (record.fences and led):
+            what = "is fenced" if record.fences else "is registered by another process"
+            fault = self.timers.session_fault(record.broker, entry.offset, entry.timestamp, what)
+            if fault is not None:
+                self._fault(entry, fault)
+
+    def _broker(
+        self, entry: MetadataEntry, record: BrokerRecord, known: BrokerState | None, closed: Sequence[Step]
+    ) -> None:
+        fault = broker_fault(record, known, entry.offset - len(closed))
         if fault is not None:
             self._fault(entry, fault)
         if record.unfences:
@@ -163,7 +210,9 @@ class Walk:
         return None
 
     def _note_setting(self, entry: MetadataEntry) -> None:
-        data = entry.record.data or {}
+        data = entry.record.data
+        if data is None:
+            return  # of a version that is not known
         if entry.record.type in ("CONFIG_RECORD", "FEATURE_LEVEL_RECORD"):
             self._clears_elr = self._clears_elr or data["name"] in (MIN_ISR, ELR_FEATURE)
         elif entry.record.type not in ("CLEAR_ELR_RECORD", *_QUIET):
