@@ -24,6 +24,7 @@ def as_object(one: AppliedMute) -> dict[str, object]:
         "at_most": one.mute.at_most,
         "until": one.mute.until.isoformat(),
         "muted_at": one.mute.muted_at.isoformat(),
+        "of": one.of,
         "findings": one.findings,
         "broken": one.is_broken,
         "before": {"at_once": one.before.findings, "severity": one.before.severity},
@@ -45,7 +46,7 @@ def print_mutes(mutes: Iterable[AppliedMute], names: Mapping[str, str], console:
 
 
 def _muted(one: AppliedMute, names: Mapping[str, str]) -> str:
-    return f"{counted(one.findings, 'finding')} of {_covered(one, names)}, until {moment(one.mute.until)}"
+    return f"{counted(one.findings, one.of)} of {_covered(one, names)}, until {moment(one.mute.until)}"
 
 
 def _broken(one: AppliedMute, names: Mapping[str, str]) -> str:

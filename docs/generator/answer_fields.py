@@ -120,7 +120,8 @@ _AUDIT_REMARKS = (
     + ".",
     (
         "Where a mute covers findings, `summary` has how many are `muted`, and under `mutes` each mute and cluster:"
-        " rule, cluster, topic (its pattern), at_most, until, muted_at, findings, whether it is `broken`, and"
+        " rule, cluster, topic (its pattern), at_most, until, muted_at, findings (`of` says finding, or incident where"
+        " a kind of incidents is muted), whether it is `broken`, and"
         " `before` and `after` it was made the most findings `at_once` and their worst `severity`. With `--baseline` it"
         " has `in_baseline`."
     ),

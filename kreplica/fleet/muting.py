@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from kreplica.config.mutes import Mute, mutes_path, read_mutes, write_mutes
 from kreplica.errors import ExitCode, UsageError
+from kreplica.fleet.incidents.incident import MUTABLE_KINDS, PLANNED
 from kreplica.fleet.judging import FLEET_RULES
 from kreplica.health.rules import ALL_RULES
 from kreplica.model.nearest_names import nearest_or_known
@@ -20,15 +21,16 @@ from kreplica.model.rows import Int32, Meaning
 
 
 class MuteRow(Struct, frozen=True):
-    """A rule that is muted."""
+    """A rule, or a kind of incidents, that is muted."""
 
-    rule: Annotated[str, Meaning("name of the rule")]
+    rule: Annotated[str, Meaning("name of the rule, or kind of the incidents")]
     cluster: Annotated[str | None, Meaning("pattern for ids or names of clusters, null for all")]
     topic: Annotated[str | None, Meaning("pattern for topics, null for every finding of the rule")]
     until: Annotated[str, Meaning("when the mute ends")]
     muted_at: Annotated[str, Meaning("when it was made: what came later may be worse", drop=1)]
     at_most: Annotated[
-        Int32 | None, Meaning("findings at one moment that it bears, null for what there was before it", drop=2)
+        Int32 | None,
+        Meaning("findings or incidents at one moment that it bears, null for what there was before it", drop=2),
     ]
     in_force: Annotated[bool, Meaning("whether the end is still to come")]
 
@@ -84,14 +86,14 @@ def mute_rule(
     more: Collection[str] = (),
     environ: Mapping[str, str] | None = None,
 ) -> Mutes:
-    """Mutes a rule in the mutes file; an earlier mute of the same rule, cluster and topic is replaced.
+    """Mutes a rule, or a kind of incidents, in the mutes file; an earlier mute of the same is replaced.
 
     Args:
         rule: Its name.
         until: The end, with its zone.
         cluster: Pattern for ids or names of clusters; None for all.
-        topic: Pattern for topics; None for every finding of the rule.
-        at_most: Findings at one moment that it bears; None for what there was before.
+        topic: Pattern for topics; None for every finding of the rule, and for incidents.
+        at_most: Findings or incidents at one moment that it bears; None for what there was before.
         more: Names of rules beside those of kreplica.
         environ: Environment variables; KREPLICA_CONFIG says where the file is. Those of this process if None.
 
@@ -99,15 +101,20 @@ def mute_rule(
         The new mute.
 
     Raises:
-        UsageError: There is no such rule, a pattern is empty, the end is over, or it is to bear no finding.
+        UsageError: There is no such rule or kind, the kind is planned, a pattern is empty, the end is over, or it is
+            to bear no finding.
         ConfigurationError: The file cannot be read or written.
     """
-    known = sorted({*(one.name for one in (*ALL_RULES, *FLEET_RULES)), *more})
+    if rule in PLANNED:
+        raise UsageError(f"{rule} needs no mute", "it was planned: it is no incident, and counts nowhere")
+    known = sorted({*(one.name for one in (*ALL_RULES, *FLEET_RULES)), *MUTABLE_KINDS, *more})
     if rule not in known:
         raise UsageError(f"no rule {rule}", "", nearest_or_known(rule, known))
     for option, pattern in (("--cluster", cluster), ("--topic", topic)):
         if pattern == "":
             raise UsageError(f"{option} is empty", "", "leave it out to mute everything")
+    if topic is not None and rule in MUTABLE_KINDS - {*more}:
+        raise UsageError("--topic goes with a rule", f"{rule} is a kind of incidents, which are about no single topic")
     now, path = _now(), _path(environ)
     if until <= now:
         raise UsageError(f"{until.isoformat()} is over", "a mute ends later than now")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from kreplica.config.mutes import Mute
@@ -81,11 +81,12 @@ class AppliedMute:
     Args:
         mute: The mute.
         cluster: Label of the cluster.
-        findings: Number of findings that it covers.
+        findings: Number of findings that it covers; of incidents, where it is one of these.
         before: These at their worst before it was made.
         after: These at their worst since.
         begun: Severity of the first of them since; None where there is none.
         keys: Cluster, rule and topic of these.
+        of: The thing that it covers: finding, or incident.
     """
 
     mute: Mute
@@ -95,6 +96,7 @@ class AppliedMute:
     after: Level
     begun: Severity | None
     keys: frozenset[Key]
+    of: str = "finding"
 
     @property
     def bears(self) -> int | None:
@@ -127,6 +129,7 @@ def apply_mutes(
     stretches: Iterable[Stretch],
     names: Mapping[str, str],
     read_from: Mapping[str, datetime],
+    of: str = "finding",
 ) -> list[AppliedMute]:
     """Mutes by the clusters in which they cover something, in the order of the mutes.
 
@@ -135,6 +138,7 @@ def apply_mutes(
         stretches: Findings of their rules, at least.
         names: Name of each cluster by its label.
         read_from: Time of the first observation of each cluster.
+        of: The things that the stretches are: findings, or incidents, whose rule is their kind.
     """
     by_rule: dict[tuple[str, str], list[Stretch]] = defaultdict(list)
     for one in stretches:
@@ -146,7 +150,7 @@ def apply_mutes(
             covered = [one for one in some if mute.covers(rule, called, one.topic)]
             if covered:
                 since = max(mute.muted_at, read_from.get(cluster, mute.muted_at))
-                found.append(_applied(mute, cluster, covered, since))
+                found.append(replace(_applied(mute, cluster, covered, since), of=of))
     return found
 
 

@@ -193,9 +193,9 @@ def test_a_baseline_leaves_the_incidents_that_it_has(kreplica: Any, history: Pat
     assert (ended.code, "line 1; it is no answer of kreplica audit incidents: " in ended.err) == (2, True)
 
 
-def mute(folder: Path, monkeypatch: pytest.MonkeyPatch, *mutes: str) -> None:
-    """Writes mutes that were made after hour 1 of the history, and are in force."""
-    lines = [f"[[mutes]]\n{one}\nuntil = 2099-01-01T00:00:00Z\nmuted_at = {at(1)}\n" for one in mutes]
+def mute(folder: Path, monkeypatch: pytest.MonkeyPatch, *mutes: str, made: float = 1) -> None:
+    """Writes mutes that were made after an hour of the history, and are in force."""
+    lines = [f"[[mutes]]\n{one}\nuntil = 2099-01-01T00:00:00Z\nmuted_at = {at(made)}\n" for one in mutes]
     (folder / "mutes.toml").write_text("".join(lines), encoding="utf-8")
     monkeypatch.setenv("KREPLICA_CONFIG", str(folder / "contexts.toml"))
 
@@ -227,6 +227,58 @@ def test_muted_findings_do_not_count_and_an_incident_of_them_alone_is_told_as_mu
     assert "explains 12 findings muted" in shown.out
     rows = kreplica("audit", "incident", every["id"], str(history), "-o", "json").document["findings"]
     assert [row["muted"] for row in rows] == [True] * 12
+
+
+def test_an_incident_of_a_kind_that_is_muted_counts_as_muted_with_all_behind_it(
+    kreplica: Any, history: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    every = kreplica("audit", "incidents", str(history), "-o", "json").document["incidents"]
+    mute(tmp_path, monkeypatch, 'rule = "broker-down"\ncluster = "pr*"', 'rule = "slow-leader"')
+    ended = kreplica("audit", "incidents", str(history), "-o", "json")
+    assert (ended.code, ended.document["incidents"]) == (0, every[1:])  # the restart
+    summary = ended.document["summary"]
+    assert [summary[name] for name in ("incidents", "muted", "muted_findings", "explained")] == [
+        *(0, 1, 12, every[1]["findings"])
+    ]
+    (told,) = summary["mutes"]
+    assert [told[name] for name in ("rule", "cluster", "of", "findings", "broken")] == [
+        *("broker-down", "c1", "incident", 1, False)
+    ]
+    lines = kreplica("audit", "incidents", str(history)).out.splitlines()
+    assert lines[0] == "OK no incident in 2 clusters and 25 snapshots, 1 planned, 1 muted"
+    assert "muted    1 incident of broker-down in prod, until 2099-01-01 00:00:00" in lines
+    shown = kreplica("audit", "incident", every[0]["id"], str(history))
+    assert shown.out.splitlines()[0] == "MUTED broker-down of broker 2, proved"
+    document = kreplica("audit", "incident", every[0]["id"], str(history), "-o", "json").document
+    assert [row["muted"] for row in document["findings"]] == [True] * 12
+    assert (document["incident"]["findings"], document["incident"]["muted"]) == (0, 12)
+    mute(tmp_path, monkeypatch, 'rule = "broker-down"\ncluster = "test"')
+    assert kreplica("audit", "incidents", str(history)).code == 1
+    assert kreplica("audit", "incidents", str(history), "--no-mutes").code == 1
+
+
+@pytest.mark.parametrize(("worse", "code"), [(False, 0), (True, 1)])
+def test_a_mute_of_a_kind_is_broken_when_there_are_more_at_once_or_graver_ones(
+    kreplica: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, worse: bool, code: int
+) -> None:
+    """Made at hour 4, when one broker had been down; after it one is down again, or another beside the first."""
+    cluster = larger()
+    cluster.snapshot(2)
+    stop(cluster, 1)
+    cluster.snapshot(1 if not worse else 4)
+    if not worse:
+        start(cluster, 1)
+        cluster.snapshot(3)
+    stop(cluster, 4)
+    cluster.snapshot(2)
+    ingest_into(LocalStorage(tmp_path / "history"), [cluster])
+    mute(tmp_path, monkeypatch, 'rule = "broker-down"', made=4)
+    ended = kreplica("audit", "incidents", str(tmp_path / "history"), "-o", "json")
+    (told,) = ended.document["summary"]["mutes"]
+    assert (ended.code, told["findings"], told["broken"]) == (code, 2, worse)
+    assert (told["before"]["at_once"], told["after"]["at_once"]) == (1, 2 if worse else 1)
+    said = " ".join(kreplica("audit", "incidents", str(tmp_path / "history")).out.split())
+    assert ("broker-down in prod got worse and counts again: 2 at once since" in said) == worse
 
 
 def test_a_mute_that_bears_fewer_is_broken_and_its_findings_count(

@@ -67,6 +67,13 @@ def test_a_mute_says_how_many_findings_it_bears(kreplica: Any, tmp_path: Path) -
     assert kreplica("audit", "mutes", "-o", "json").document["mutes"][0]["at_most"] == 40
 
 
+def test_a_kind_of_incidents_is_muted_as_a_rule_is(kreplica: Any, tmp_path: Path) -> None:
+    ended = kreplica("audit", "mute", "broker-down", "--until", "1d", "--cluster", "prod", "--at-most", "2")
+    assert "broker-down in clusters prod, 2 incidents at once at most until " in ended.out
+    assert [one["rule"] for one in tables(tmp_path)] == ["broker-down"]
+    assert kreplica("audit", "unmute", "broker-down").code == 0
+
+
 def test_a_rule_of_a_file_is_muted(kreplica: Any, tmp_path: Path) -> None:
     (tmp_path / "rules.toml").write_text(RULES, encoding="utf-8")
     words = ("audit", "mute", "thin-orders", "--until", "1d")
@@ -79,6 +86,10 @@ def test_a_rule_of_a_file_is_muted(kreplica: Any, tmp_path: Path) -> None:
     ("words", "said"),
     [
         (["mute", "under-replcated", "--until", "7d"], "no rule under-replcated; did you mean under-replicated"),
+        (["mute", "brokr-down", "--until", "7d"], "no rule brokr-down; did you mean broker-down"),
+        (["mute", "rolling-restart", "--until", "7d"], "rolling-restart needs no mute"),
+        (["mute", "broker-gone", "--until", "7d"], "no rule broker-gone"),  # it is told as broker-down
+        (["mute", "broker-down", "--until", "7d", "--topic", "x"], "--topic goes with a rule"),
         (["mute", "offline", "--until", "2020-01-01"], "--until 2020-01-01 is over"),
         (["mute", "offline", "--until", "0d"], "--until 0d is over"),
         (["mute", "offline", "--until", "soon"], "--until soon is no moment"),

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from commands.audit.moments import MOMENTS
+from commands.audit.moments import MOMENTS, columns_of
 from commands.shared.printing.screen import (
     MOST_LISTED,
     TableColumn,
@@ -58,7 +58,7 @@ def _word(found: FoundIncident) -> tuple[str, str]:
 def _print_findings(rows: Sequence[BehindRow], console: Console) -> None:
     """Each finding, or, of many on a terminal, a line for those of one rule at the same time."""
     if not console.is_terminal or len(rows) <= MOST_LISTED:
-        print_rows(console, BehindRow, rows, cells=MOMENTS)
+        print_rows(console, BehindRow, rows, shown=columns_of(BehindRow, rows), cells=MOMENTS)
         return
     groups: dict[tuple[object, ...], list[BehindRow]] = {}
     for row in rows:
@@ -112,7 +112,9 @@ def _ended(one: Incident) -> str:
         return "at once: it does not last"
     least, begun = one.last_seen_ms - one.valid_from_ms, one.begun_after_ms
     most = None if begun is None else one.valid_to_ms - begun
-    span = spell_duration(least // 1000) + ("" if most is None else f" to {spell_duration(most // 1000)}")
+    span = spell_duration(least // 1000) + ("" if most in (None, least) else f" to {spell_duration(most // 1000)}")
+    if one.last_seen_ms == one.valid_to_ms:
+        return f"at {_moment(one.valid_to_ms)}: it took {span}"
     return f"after {_moment(one.last_seen_ms)}, not after {_moment(one.valid_to_ms)}: it took {span}"
 
 

@@ -17,7 +17,7 @@ from commands.audit.incidents.fitting import (
     more_incidents,
     room_for,
 )
-from commands.audit.moments import MOMENTS
+from commands.audit.moments import MOMENTS, columns_of
 from commands.shared.printing.screen import print_columns, print_lines, print_rows, print_verdict
 from kreplica.errors import ExitCode
 from kreplica.fleet.incidents.rows import IncidentRow, row_of
@@ -66,7 +66,8 @@ def _print_mutes(found: FoundIncidents, names: Mapping[str, str], console: Conso
 def _print_incidents(found: FoundIncidents, names: Mapping[str, str], room: Room, console: Console) -> None:
     console.print()
     rows = [row_of(one) for one in found.incidents[: room.incidents]]
-    print_rows(console, IncidentRow, rows, cells=cells_of(console, rows, names, MOMENTS))
+    cells = cells_of(console, rows, names, MOMENTS)
+    print_rows(console, IncidentRow, rows, shown=columns_of(IncidentRow, rows), cells=cells)
     if more := more_incidents(found.incidents, room.incidents):
         print_lines(console, "", [more])
 

@@ -1,4 +1,4 @@
-"""kreplica audit mute: findings of a rule that are known and do not count until a time."""
+"""kreplica audit mute: findings of a rule, or incidents of a kind, that are known and do not count until a time."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ def register(group: typer.Typer) -> None:
     """Adds the command."""
     group.command(
         "mute",
-        short_help="Let findings of a rule not count until a time.",
+        short_help="Let findings of a rule, or incidents of a kind, not count until a time.",
         epilog=examples(
             "kreplica audit mute rf-one --until 2099-01-01 --topic 'scratch-*'",
             "kreplica audit mute under-replicated --until 7d --cluster prod-eu",
             "kreplica audit mute under-replicated --until 4h --cluster prod-eu --at-most 200",
+            "kreplica audit mute broker-down --until 4h --cluster prod-eu",
         ),
     )(mute)
 
 
 def mute(
-    rule: Annotated[str, typer.Argument(metavar="RULE", help="The rule, as audit names it.")],
+    rule: Annotated[str, typer.Argument(metavar="RULE", help="The rule, as audit names it, or a kind of incident.")],
     until: Annotated[
         str, typer.Option("--until", metavar="TIME", help="When the mute ends: 2026-03-01T12:00, or 7d from now.")
     ],
@@ -45,6 +46,7 @@ def mute(
 ) -> None:
     """Let the findings of a rule not count until a time: kreplica audit counts them as muted, and exits by the others.
 
+    A kind of incidents, such as broker-down, may be muted as well: kreplica audit incidents counts them as muted then.
     The mute is broken in a cluster, and its findings count again, when more of them are seen at one moment than before
     it was made, or one of a higher severity. Made before there was any, for planned work, it bears any number up to the
     severity of the first. A mute of the same rule, cluster and topic is replaced. Mutes stand in mutes.toml beside the

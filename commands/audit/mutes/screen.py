@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from commands.shared.printing.screen import print_lines, print_rows, utc
+from kreplica.fleet.incidents.incident import MUTABLE_KINDS
 from kreplica.fleet.muting import MuteRow
 
 if TYPE_CHECKING:
@@ -45,7 +46,8 @@ def show_list(found: Mutes, console: Console) -> None:
 
 def _words(mute: Mute) -> str:
     topics = "" if mute.topic is None else f" of topics {mute.topic}"
-    most = "" if mute.at_most is None else f", {mute.at_most} findings at once at most"
+    things = "incidents" if mute.rule in MUTABLE_KINDS else "findings"
+    most = "" if mute.at_most is None else f", {mute.at_most} {things} at once at most"
     return f"{mute.rule}{topics} in {'every cluster' if mute.cluster is None else f'clusters {mute.cluster}'}{most}"
 
 

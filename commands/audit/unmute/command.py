@@ -24,7 +24,7 @@ def register(group: typer.Typer) -> None:
 
 
 def unmute(
-    rule: Annotated[str, typer.Argument(metavar="RULE", help="The rule that is muted.")],
+    rule: Annotated[str, typer.Argument(metavar="RULE", help="The rule, or kind of incident, that is muted.")],
     cluster: MuteClusterOption = None,
     topic: MuteTopicOption = None,
     output: OutputOption = None,

@@ -14,11 +14,10 @@ import numpy as np
 
 from kreplica.fleet.cluster import ClusterHistory, Span
 from kreplica.fleet.finding import Certainty
-from kreplica.fleet.incidents.incident import IncidentKind
+from kreplica.fleet.incidents.incident import LOST, IncidentKind
 from kreplica.fleet.incidents.scenes import PartitionId, Scene, spans_of
 from kreplica.fleet.incidents.shown import Shown, holding
 from kreplica.fleet.rules.shared.absences import RESTART_MS
-from kreplica.health.causes.cause import CauseKind
 from kreplica.health.causes.explain import Explanation
 from kreplica.health.causes.facts import offline_directories
 from kreplica.health.causes.smallest_set import Culprit, Key, find_culprits
@@ -36,7 +35,6 @@ TOGETHER_MS = 60_000
 """Brokers that go down within so long go down together: controllers notice one session timeout after the other."""
 FULL_SHARE = 0.02
 """A log directory is full that has less left of its volume."""
-_LOST = frozenset({CauseKind.BROKER_GONE.value, CauseKind.BROKER_FENCED.value})
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +51,7 @@ class Cause:
         brokers: The brokers that it concerns.
         partitions: The partitions that it concerns; None where the brokers decide.
         evidence: The facts behind it.
+        in_logs: Whether metadata logs tell of it, where there are any.
     """
 
     kind: str
@@ -64,6 +63,7 @@ class Cause:
     brokers: tuple[int, ...] = ()
     partitions: frozenset[PartitionId] | None = None
     evidence: dict[str, object] = field(default_factory=dict)
+    in_logs: bool = True
 
     @cached_property
     def topics(self) -> frozenset[str]:
@@ -327,9 +327,8 @@ def _directories(ground: Ground) -> Iterator[Cause]:
             kind = IncidentKind.FULL_DISK if full else IncidentKind.LOG_DIRECTORY_OFFLINE
             certainty = Certainty.LIKELY if full else Certainty.PROVED
             evidence = full or {"log_dir": path}
-            yield Cause(
-                kind, f"{path} of broker {broker}", certainty, begin, end, span, (broker,), evidence=dict(evidence)
-            )
+            key = f"{path} of broker {broker}"
+            yield Cause(kind, key, certainty, begin, end, span, (broker,), evidence=dict(evidence), in_logs=False)
 
 
 _SETTINGS = {"min_isr": "min.insync.replicas", "unclean_leader_election": "unclean.leader.election.enable"}
@@ -401,9 +400,9 @@ def culprits_at(ground: Ground, place: int, partitions: Iterable[PartitionId]) -
     snapshot = scene.snapshot
     verdict = find_culprits(Explanation(Evaluator(snapshot)), _rows_of(snapshot, partitions))
     span = Span(scene.before, scene.number, scene.number)
-    sure = [_of_key(one.key, place, span, one) for one in verdict.culprits if one.key.kind not in _LOST]
+    sure = [_of_key(one.key, place, span, one) for one in verdict.culprits if one.key.kind not in LOST]
     only = {key: None for question in verdict.open if len(question.choices) == 1 for key in question.choices[0]}
-    return [*sure, *(_of_key(key, place, span) for key in only if key.kind not in _LOST)]
+    return [*sure, *(_of_key(key, place, span) for key in only if key.kind not in LOST)]
 
 
 def _rows_of(snapshot: ClusterSnapshot, partitions: Iterable[PartitionId]) -> Indices:

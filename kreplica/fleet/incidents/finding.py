@@ -180,6 +180,8 @@ class _Teller:
         """True if a cause was on when a fleet rule was broken, by what it concerns."""
         ended = None if cause.span.ended < 0 else self.ground.ms(cause.span.ended)
         begun = self.ground.ms(max(cause.span.before, 0))
+        if cause.span.before >= 0 and begun == self.ground.ms(cause.span.first):
+            begun -= 1  # a snapshot and a record of one millisecond
         if one.valid_from_ms <= begun or (ended is not None and one.valid_from_ms > ended):
             return False
         if one.broker is not None:
@@ -225,6 +227,7 @@ class _Teller:
             changed=differences(self.ground, cause),
             before=changes_before(self.ground, cause, causes),
             evidence=cause.evidence,
+            exact=all(one.exact for one in own) if own else cause.in_logs and self.history.exactly(span),
         )
 
 

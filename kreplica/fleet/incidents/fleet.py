@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -44,8 +44,8 @@ class FoundIncidents:
         snapshots: Number of their snapshots.
         chosen: The months that were read, and the problems of the others.
         earlier: Number of incidents left out because an earlier answer has them; None if none was compared with.
-        muted: Incidents left out because all that is behind them is muted.
-        mutes: Mutes by the clusters in which they cover findings.
+        muted: Incidents left out because they are muted, or all that is behind them.
+        mutes: Mutes by the clusters in which they cover findings or incidents.
     """
 
     incidents: Sequence[Incident]
@@ -129,7 +129,7 @@ def incidents_in(
         wanted: Which clusters; and only incidents that were seen from one moment to another. What came before and after
             is read all the same, so that an incident is the same one however much is asked for.
         processes: Number of processes that share the clusters.
-        mutes: Findings that these cover do not count, nor do incidents with nothing else behind them.
+        mutes: Findings and incidents that these cover do not count, nor do incidents with nothing else behind them.
         groups: Groups of clusters that are to be alike, each with the ids or names of its clusters.
 
     Raises:
@@ -149,12 +149,15 @@ def incidents_in(
     drifts = list(between_clusters([one.settings for one in clusters if one.settings is not None], asked))
     names = {one.cluster: one.name for one in clusters}
     stretches = [*(stretch for one in clusters for stretch in one.stretches), *map(stretch_of, drifts)]
-    applied = apply_mutes(mutes, stretches, names, {one.cluster: one.begin for one in clusters})
+    begins = {one.cluster: one.begin for one in clusters}
+    applied = apply_mutes(mutes, stretches, names, begins)
     hidden = muted_keys(applied)
     told = [with_drifts(one.told, [drift for drift in drifts if drift.cluster == one.cluster]) for one in clusters]
     hidden_in = _by_cluster(hidden)
-    incidents = (one for some in told for one in some.incidents if _is_inside(one, wanted))
-    found = [one.without(hidden_in.get(one.cluster, ())).packed() for one in incidents]
+    every = [one.without(hidden_in.get(one.cluster, ())).packed() for some in told for one in some.incidents]
+    counting = [_stretch_of_incident(one) for one in every if not one.is_planned and not one.is_muted]
+    kinds = apply_mutes(mutes, counting, names, begins, of="incident")
+    found = [one for one in _silenced(every, muted_keys(kinds)) if _is_inside(one, wanted)]
     return FoundIncidents(
         sorted((one for one in found if not one.is_muted), key=incident_order),
         _left_over(told, wanted, hidden),
@@ -162,7 +165,7 @@ def incidents_in(
         sum(one.snapshots for one in clusters),
         chosen,
         muted=sorted((one for one in found if one.is_muted), key=incident_order),
-        mutes=applied,
+        mutes=[*applied, *kinds],
     )
 
 
@@ -217,6 +220,17 @@ def stretch_of(one: FleetFinding) -> Stretch:
     return Stretch(one.cluster, one.rule, one.severity, one.topic, *times, 1)
 
 
+def _stretch_of_incident(one: Incident) -> Stretch:
+    """An incident as mutes of its kind count it."""
+    return Stretch(one.cluster, one.kind, one.severity, None, one.valid_from_ms, one.last_seen_ms, one.valid_to_ms, 1)
+
+
+def _silenced(every: Iterable[Incident], hidden: Collection[Key]) -> Iterator[Incident]:
+    """The incidents, those of kinds that are muted as such; what was planned counts nowhere anyway."""
+    for one in every:
+        yield one.silenced().packed() if not one.is_planned and (one.cluster, one.kind, None) in hidden else one
+
+
 def with_drifts(told: Told, drifts: Sequence[FleetFinding]) -> Told:
     """Incidents of a cluster with the settings in which it is not as its group: behind the change that made it so.
 
@@ -264,7 +278,7 @@ def incident_in(
         incident: Its id, or the beginning of it.
         wanted: Which clusters to look for it in.
         processes: Number of processes that share the clusters.
-        mutes: Findings that these cover do not count.
+        mutes: Findings that these cover do not count, nor do those of incidents.
         groups: Groups of clusters that are to be alike, each with the ids or names of its clusters.
 
     Raises:

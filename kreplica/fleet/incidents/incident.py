@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from kreplica.fleet.finding import Certainty, FleetFinding
 from kreplica.fleet.incidents.packed import Summary, packed
+from kreplica.health.causes.cause import CauseKind
 from kreplica.health.rules import Severity
 
 
@@ -29,6 +30,11 @@ class IncidentKind(StrEnum):
 
 PLANNED = frozenset({IncidentKind.ROLLING_RESTART.value, IncidentKind.REASSIGNMENT.value})
 """Kinds that somebody meant: they are named, and are no incidents."""
+
+LOST = frozenset({CauseKind.BROKER_GONE.value, CauseKind.BROKER_FENCED.value})
+"""Causes of describe that are told as brokers that are down."""
+MUTABLE_KINDS = frozenset({*map(str, IncidentKind), *(one.value for one in CauseKind)}) - PLANNED - LOST
+"""Kinds of incidents that can be muted; of one that is named by a fleet rule that rule is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +67,8 @@ class Incident:
         changed: Differences from before, once the cause is over; empty where all is as it was, None while it lasts.
         before: Changes of the cluster before it began, the last ones first.
         evidence: The facts behind it, as JSON has them.
+        exact: Whether a metadata log tells all of its time: its borders are those of records.
+        is_silenced: Whether its kind is muted.
     """
 
     cluster: str
@@ -78,6 +86,8 @@ class Incident:
     changed: Sequence[str] | None = None
     before: Sequence[Change] = ()
     evidence: Mapping[str, object] = field(default_factory=dict)
+    exact: bool = False
+    is_silenced: bool = False
 
     @property
     def id(self) -> str:
@@ -92,9 +102,9 @@ class Incident:
 
     @property
     def is_muted(self) -> bool:
-        """True if all that is behind it is muted, but for what is only worth knowing; never of what was planned."""
-        if not self.muted or self.is_planned:
-            return False
+        """True if its kind is muted, or all behind it but for what is only worth knowing; never of what was planned."""
+        if self.is_silenced or not self.muted or self.is_planned:
+            return self.is_silenced
         worst = Summary.of(self.findings).worst
         return worst is None or worst < Severity.WARNING
 
@@ -111,6 +121,11 @@ class Incident:
             (muted if _key(one) in hidden else counting).append(one)
         left += (one for one in self.left if _key(one) not in hidden)
         return replace(self, findings=counting, muted=muted, left=left) if len(muted) > len(self.muted) else self
+
+    def silenced(self) -> Incident:
+        """The same where its kind is muted: nothing behind it counts."""
+        every = [*self.findings, *self.muted]
+        return replace(self, findings=(), muted=every, left=(), is_silenced=True)
 
     @property
     def severity(self) -> Severity:

@@ -14,6 +14,7 @@ from kreplica.health.findings import Finding
 from kreplica.health.rules import Severity
 from kreplica.model.rows import Int32, Meaning, meaning_of
 
+_EXACT = Meaning("told by a metadata log: times are those of records", drop=1)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _BEGUN_AFTER = Meaning("the last moment before it that says otherwise, null if none tells", screen=False)
 _FROM = Meaning("the first moment that shows it", label="FROM")
@@ -36,6 +37,7 @@ class IncidentRow(Struct, frozen=True):
     valid_from: Annotated[str, _FROM]
     last_seen: Annotated[str, _LAST_SEEN]
     valid_to: Annotated[str | None, Meaning(_TO.text, _TO.label, drop=6)]
+    exact: Annotated[bool, _EXACT]
     findings: Annotated[int, Meaning("number of findings that it explains", drop=5)]
     partitions: Annotated[int, Meaning("number of partitions that these are about", drop=4)]
     muted: Annotated[int, Meaning("number of findings behind it that are muted: they count nowhere else", screen=False)]
@@ -68,6 +70,7 @@ class BehindRow(Struct, frozen=True):
     valid_from: Annotated[str, _FROM]
     last_seen: Annotated[str, _LAST_SEEN]
     valid_to: Annotated[str | None, _TO]
+    exact: Annotated[bool, _EXACT]
     muted: Annotated[bool, Meaning("whether it does not count because it is muted", screen=False)]
     message: Annotated[str, meaning_of(Finding, "message")]
 
@@ -85,6 +88,7 @@ def row_of(one: Incident) -> IncidentRow:
         valid_from=_text(one.valid_from_ms),
         last_seen=_text(one.last_seen_ms),
         valid_to=text_of(one.valid_to_ms),
+        exact=one.exact,
         findings=len(one.findings),
         partitions=one.partitions,
         muted=len(one.muted),
@@ -115,6 +119,7 @@ def behind_row(one: FleetFinding, *, muted: bool = False) -> BehindRow:
         valid_from=_text(one.valid_from_ms),
         last_seen=_text(one.last_seen_ms),
         valid_to=text_of(one.valid_to_ms),
+        exact=one.exact,
         muted=muted,
         message=one.message,
     )

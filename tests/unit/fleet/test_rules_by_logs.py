@@ -203,7 +203,29 @@ def test_an_incident_that_no_snapshot_saw_is_told_with_exact_borders(cluster: Pl
     (down,) = incidents_in(str(tmp_path)).incidents
     assert (down.kind, down.key, times_of(down)) == ("broker-down", "broker 2", (6, 6, 10, 10))
     assert down.by_rule == {"at-min-isr": 5, "leader-imbalance": 1, "under-replicated": 5, "vanished-broker": 1}
-    assert {one.exact for one in down.findings} == {True}
+    assert {one.exact for one in (down, *down.findings)} == {True}
+
+
+def test_an_incident_is_exact_only_where_the_log_tells_all_of_it_and_tells_of_such_things(
+    cluster: PlantedCluster, tmp_path: Path
+) -> None:
+    cluster.log_dirs[0, "/data"] = {"error": None}
+    cluster.snapshot()
+    stop(cluster, 2)
+    cluster.log_dirs[0, "/data"] = {"error": "KafkaStorageException"}
+    cluster.snapshot(4)
+    start(cluster, 2)
+    cluster.log_dirs[0, "/data"] = {"error": None}
+    cluster.snapshot(3)
+    for number, logged in enumerate((slice(None), slice(0, 9), slice(8, None))):
+        storage = LocalStorage(tmp_path / str(number))
+        ingest_into(storage, [cluster])
+        log = slice_of(cluster.taken[logged])
+        ingest([Candidate(cluster.label, cluster.name, Incoming.of_log(log))], storage)
+        told = {one.kind: one.exact for one in incidents_in(storage).incidents}
+        assert told == {"broker-down": number == 0, "log-directory-offline": False}
+    rows = {row.kind: row.exact for row in incidents_in(LocalStorage(tmp_path / "0")).rows}
+    assert rows == {"broker-down": True, "log-directory-offline": False}
 
 
 def test_brokers_that_are_restarted_within_a_minute_each_are_a_rolling_restart(
