@@ -64,8 +64,9 @@ search: $(READY) ## new random examples, then fuzzed decoders, for an hour or tw
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --constraints constraints.txt --build-constraints constraints.txt --editable '.[search]'
 	$(BIN)/python tests/support/fuzz_decoders.py --seconds $(SECONDS)
 
-traces: $(READY) ## a real cluster under random faults, its metadata log held against the rules: MINUTES=, SEED=
-	$(BIN)/python tests/support/random_faults.py --minutes $(or $(MINUTES),30) $(if $(SEED),--seed $(SEED))
+traces: $(READY) ## a real cluster under random faults, its decisions held against the rules: MODE=, MINUTES=, SEED=
+	$(BIN)/python tests/support/random_faults.py --mode $(or $(MODE),kraft) --minutes $(or $(MINUTES),30) \
+	  $(if $(SEED),--seed $(SEED))
 
 mutants: $(READY) ## change lines one at a time, record what the tests notice: AREA=, COUNT=, SEED=
 	$(BIN)/python tests/support/mutants.py --area $(or $(AREA),all) --count $(or $(COUNT),15) --seed $(or $(SEED),1)

@@ -1,10 +1,12 @@
-"""A real KRaft cluster under random faults, and then its metadata log held against the engine's rules: make traces.
+"""A real cluster under random faults, and then its controllers' decisions held against the engine's rules: make traces.
 
-    python tests/support/random_faults.py --minutes 30 --seed 1
+    python tests/support/random_faults.py --mode kraft --minutes 30 --seed 1
+
+The trace is the metadata log in KRaft mode, and ZooKeeper's transaction logs in its mode: each has every decision.
 
 Brokers are killed, paused beyond their session, shut down and started again; leaders are elected, cleanly and not;
 replicas are moved and moves cancelled; min.insync.replicas and unclean.leader.election.enable change. The faults are
-those of the seed; what comes of them depends on the machine. Exits 0 if every record is explained.
+those of the seed; what comes of them depends on the machine. Exits 0 if every decision is explained.
 """
 
 from __future__ import annotations
@@ -18,15 +20,24 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
+from conformance.supervisor import start_again, wait_for_all
 from moves import connection_to, start_move
 
 import kreplica
 from kreplica.errors import KreplicaError
-from kreplica.sandbox import Mode, Sandbox, SandboxSettings, start
+from kreplica.sandbox import Mode, ProcessState, Sandbox, SandboxSettings, start
+from kreplica.sources.kafka.failures import BrokerFailure
 
-FAST = {"replica.lag.time.max.ms": "4000", "broker.session.timeout.ms": "4000", "broker.heartbeat.interval.ms": "500"}
+LAG = {"replica.lag.time.max.ms": "4000"}
+SESSIONS = {
+    Mode.KRAFT: {"broker.session.timeout.ms": "4000", "broker.heartbeat.interval.ms": "500"},
+    Mode.ZOOKEEPER: {"zookeeper.session.timeout.ms": "4000"},
+}
+TRACES = {Mode.KRAFT: "controller-*/**/__cluster_metadata-0", Mode.ZOOKEEPER: "zookeeper/**/version-2"}
+"""Folders of the decisions, in that of a sandbox."""
 BROKERS = (1, 2, 3, 4)
 TOPICS = {
     "orders": [[1, 2, 3], [2, 3, 4], [3, 4, 1], [4, 1, 2]],
@@ -36,6 +47,7 @@ TOPICS = {
 }
 PAUSE = 6.0
 """Seconds for which a broker is stopped: longer than its session."""
+BACK_SECONDS = 240.0
 
 
 class Faults:
@@ -45,6 +57,7 @@ class Faults:
         self.sandbox, self.random = sandbox, Random(seed)
         self.done: Counter[str] = Counter()
         self.down: set[int] = set()
+        self.refusals = _refusals()
 
     def one(self) -> None:
         """Does one of them; one that the cluster refuses is counted as refused."""
@@ -64,17 +77,20 @@ class Faults:
         )
         try:
             self.done[name if fault() else "nothing to do"] += 1
-        except (KreplicaError, AssertionError, OSError) as error:
+        except self.refusals as error:
             print(f"  {name} refused: {str(error)[:100]}", flush=True)
             self.done["refused"] += 1
 
     def end(self) -> None:
-        """Starts what is down."""
-        for broker in sorted(self.down):
-            self.sandbox.start_broker(broker, wait=False)
+        """Starts what is down, and waits until all are alive."""
+        for broker in BROKERS:
+            if self.sandbox.process_state(broker) is ProcessState.ENDED:
+                self.sandbox.start_broker(broker, wait=False)
+        wait_for_all(self.sandbox, BROKERS, BACK_SECONDS)
 
     def _running(self) -> list[int]:
-        return [broker for broker in BROKERS if broker not in self.down]
+        start_again(self.sandbox, [broker for broker in BROKERS if broker not in self.down])
+        return [broker for broker in self.sandbox.running_brokers() if broker not in self.down]
 
     def _taken_down(self, end: Callable[[int], None]) -> bool:
         running = self._running()
@@ -110,7 +126,7 @@ class Faults:
         topic = self.random.choice(sorted(TOPICS))
         return topic, self.random.randrange(len(TOPICS[topic]))
 
-    def _admin(self) -> object:
+    def _admin(self) -> Any:
         from confluent_kafka.admin import AdminClient
 
         return AdminClient({"bootstrap.servers": self.sandbox.live_bootstrap_servers(), "log_level": 0})
@@ -119,15 +135,23 @@ class Faults:
         from confluent_kafka import ElectionType, TopicPartition
 
         kind = ElectionType.UNCLEAN if unclean else ElectionType.PREFERRED
-        places = [TopicPartition(*self._partition()) for _ in range(4)]
-        self._admin().elect_leaders(kind, places, request_timeout=10).result()  # type: ignore[attr-defined]
+        places = [TopicPartition(*place) for place in sorted({self._partition() for _ in range(4)})]
+        client = self._admin()
+        client.elect_leaders(kind, places).result(timeout=10)  # with a request_timeout it raises SystemError
         return True
 
     def _move(self) -> bool:
         topic, partition = self._partition()
         target = self.random.sample(BROKERS, len(TOPICS[topic][partition]))
-        start_move(connection_to(self.sandbox, self._running()[0]), topic, partition, target)
-        return True
+        refused: Exception = AssertionError("no broker runs")
+        for broker in self._running():  # in ZooKeeper mode only the controller takes it
+            try:
+                with connection_to(self.sandbox, broker) as connection:
+                    start_move(connection, topic, partition, target)
+                return True
+            except self.refusals as error:
+                refused = error
+        raise refused
 
     def _set(self, name: str, value: str) -> bool:
         from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
@@ -135,7 +159,8 @@ class Faults:
         topic, _ = self._partition()
         entry = ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET)
         resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=[entry])
-        for done in self._admin().incremental_alter_configs([resource], request_timeout=10).values():  # type: ignore[attr-defined]
+        client = self._admin()  # held: one that nobody holds ends with its requests
+        for done in client.incremental_alter_configs([resource], request_timeout=10).values():
             done.result()
         return True
 
@@ -146,21 +171,32 @@ class Faults:
         return self._set("unclean.leader.election.enable", self.random.choice(("true", "false")))
 
 
+def _refusals() -> tuple[type[Exception], ...]:
+    from confluent_kafka import KafkaException
+
+    return (KreplicaError, BrokerFailure, KafkaException, AssertionError, OSError)
+
+
 def main() -> int:
-    """Runs the cluster and judges its log."""
+    """Runs the cluster and judges its decisions."""
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    asked.add_argument("--mode", choices=[*Mode], default=Mode.KRAFT)
     asked.add_argument("--minutes", type=float, default=30)
     asked.add_argument("--seed", type=int, default=int(time.time()))
     given = asked.parse_args()
-    print(f"seed {given.seed}, {given.minutes} minutes", flush=True)
-    with tempfile.TemporaryDirectory() as home:
-        settings = SandboxSettings(
-            name="traces", mode=Mode.KRAFT, brokers=len(BROKERS), controllers=1, broker_settings=FAST
-        )
-        with start(settings, Path(home)) as sandbox:
-            _run(sandbox, given.minutes, given.seed)
-        (log,) = Path(home).glob(f"traces/*-{len(BROKERS) + 1}/**/__cluster_metadata-0")
-        return judge(log)
+    mode = Mode(given.mode)
+    print(f"{mode}, seed {given.seed}, {given.minutes} minutes", flush=True)
+    settings = SandboxSettings(
+        name="traces",
+        mode=mode,
+        brokers=len(BROKERS),
+        controllers=1 if mode is Mode.KRAFT else 0,
+        broker_settings=LAG | SESSIONS[mode],
+    )
+    with tempfile.TemporaryDirectory() as home, start(settings, Path(home)) as sandbox:
+        _run(sandbox, given.minutes, given.seed)
+        (trace,) = sandbox.folder.glob(TRACES[mode])
+        return judge(Path(shutil.copytree(trace, Path(home) / "trace" / trace.name)))
 
 
 def _run(sandbox: Sandbox, minutes: float, seed: int) -> None:
@@ -176,7 +212,7 @@ def _run(sandbox: Sandbox, minutes: float, seed: int) -> None:
 
 
 def judge(log: Path) -> int:
-    """Holds the log against the rules, and keeps it where one of its records is refused."""
+    """Holds the decisions against the rules, and keeps their log where one is refused."""
     found = kreplica.whatif_validate([str(log)])
     print(f"explained: { {rule.value: number for rule, number in found.counts.items()} }")
     for row in found.refused[:20]:

@@ -18,7 +18,7 @@ from conformance.real_clients import Transactions, consume, join, produce
 from conformance.supervisor import start_again
 from conformance.sweep import Cast, connection_to, sweep
 from kreplica.control.log_directories import alter_log_directories
-from kreplica.sandbox import Links, Listener, Sandbox
+from kreplica.sandbox import Links, Listener, Mode, Sandbox
 from kreplica.sandbox.admin import admin_client
 
 OBSTACLE = "replication-offset-checkpoint.tmp"
@@ -27,6 +27,8 @@ NOT_CONTROLLER = 41
 """Kafka's error code (Errors)."""
 PAUSE = 0.4
 """Seconds between two sweeps."""
+MOVED_SECONDS = 1.0
+"""Seconds that a broker is left alone after a replica's files are in another directory: it takes them over then."""
 LIMIT, START_LIMIT = 60.0, 240.0
 """Seconds until brokers that show something else are taken at their word; after a start a busy machine takes longer."""
 
@@ -132,7 +134,8 @@ class RealSide:
         """A directory stands where the next checkpoint is to be written: whoever writes there fails, root as well."""
         broker = self._cast.real[action.broker]
         folder = self._sandbox.folder / f"broker-{broker}"
-        self._move_off_metadata(broker, folder / "data-2")
+        if self._sandbox.mode is Mode.KRAFT:
+            self._move_off_metadata(broker, folder / "data-2")
         (held,) = folder.glob(f"data-*/{self._topic}-0")
         until(partial(_obstruct, held.parent / OBSTACLE), f"a moment in which {OBSTACLE} is not there", pause=0.01)
 
@@ -142,6 +145,7 @@ class RealSide:
         assert all(one.accepted for one in found.values()), found
         wanted = [directory / f"{self._topic}-0"]
         until(lambda: sorted(directory.parent.glob(f"data-*/{self._topic}-0")) == wanted, "the replica to have moved")
+        time.sleep(MOVED_SECONDS)
 
     def _killcontroller(self, _action: script.KillController) -> None:
         (controller,) = self._sandbox.controller_ids
