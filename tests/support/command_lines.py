@@ -28,7 +28,7 @@ ANSWERED: dict[str, list[str]] = {
     "audit ingest": ["sample", "--into", "{folder}/history"],
     "audit resilience": ["{folder}/kept"],
     "audit incidents": ["{folder}/kept"],
-    "audit incident": ["4d5eae508fbd", "{folder}/kept"],
+    "audit incident": ["13714d5eae50", "{folder}/kept"],
     "audit slo": ["{folder}/kept"],
     "audit mute": ["under-replicated", "--until", "2099-01-01", "--cluster", "prod-*"],
     "audit mutes": [],

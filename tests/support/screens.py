@@ -105,7 +105,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "audit-incidents": (
         "audit ingest sample --into fleet",
         "audit incidents fleet",
-        "audit incident 4d5eae508fbd fleet",
+        "audit incident 13714d5eae50 fleet",
         "audit incident 000000000000 fleet",
     ),
     "snapshot": ("snapshot --dump sample --out snapshots",),

@@ -25,8 +25,8 @@ def register(group: typer.Typer) -> None:
         "incident",
         short_help="Show one incident and the findings behind it.",
         epilog=examples(
-            "kreplica audit incident 4d5eae508fbd history",
-            "kreplica audit incident 4d5e s3://fleet/history --cluster prod-eu -o json",
+            "kreplica audit incident 13714d5eae50 history",
+            "kreplica audit incident 13714d5e s3://fleet/history --cluster prod-eu -o json",
         ),
     )(incident)
 

@@ -11,6 +11,7 @@ from kreplica.errors import ExitCode, UsageError
 from kreplica.fleet.cluster import ClusterHistory
 from kreplica.fleet.finding import FleetFinding, finding_order
 from kreplica.fleet.incidents.finding import Told, incidents_of
+from kreplica.fleet.incidents.ids import clusters_that_may_have
 from kreplica.fleet.incidents.incident import Incident, IncidentKind, incident_order
 from kreplica.fleet.incidents.packed import GatheredFindings, packed
 from kreplica.fleet.incidents.rows import BehindRow, IncidentRow, behind_row, row_of
@@ -262,6 +263,9 @@ def _made(incident: Incident, drift: FleetFinding) -> bool:
     return since and (not topics or not set(topics).isdisjoint(own))
 
 
+_LIST = "kreplica audit incidents HISTORY lists them"
+
+
 def incident_in(
     history: Place | str | Storage,
     incident: str,
@@ -276,7 +280,7 @@ def incident_in(
     Args:
         history: Its folder, ``s3://BUCKET/PREFIX``, or a storage.
         incident: Its id, or the beginning of it.
-        wanted: Which clusters to look for it in.
+        wanted: Which clusters to look for it in; where none are named nor compared, only those that the id tells of.
         processes: Number of processes that share the clusters.
         mutes: Findings that these cover do not count, nor do those of incidents.
         groups: Groups of clusters that are to be alike, each with the ids or names of its clusters.
@@ -285,7 +289,13 @@ def incident_in(
         InputError: There is no history, or a file is damaged.
         UsageError: It holds no such incident, or several.
     """
-    found = incidents_in(history, Wanted(wanted.clusters), processes, mutes=mutes, groups=groups)
+    storage, clusters = storage_of(history), wanted.clusters
+    if not clusters and not groups:
+        told = clusters_that_may_have(incident, storage)
+        if told == ():
+            raise UsageError(f"no incident {incident} in this history", fix=_LIST)
+        clusters = told or ()
+    found = incidents_in(storage, Wanted(clusters), processes, mutes=mutes, groups=groups)
     every = [*found.incidents, *found.muted]
     fitting = [one for one in every if incident and one.id.startswith(incident)]
     if len(fitting) == 1:
@@ -293,7 +303,7 @@ def incident_in(
     if fitting:
         raise UsageError(f"{incident} begins {len(fitting)} incidents", ", ".join(one.id for one in fitting))
     known = nearest_or_known(incident, [one.id for one in every])
-    raise UsageError(f"no incident {incident} in this history", known, "kreplica audit incidents HISTORY lists them")
+    raise UsageError(f"no incident {incident} in this history", known, _LIST)
 
 
 def _is_inside(one: Incident | FleetFinding, wanted: Wanted) -> bool:

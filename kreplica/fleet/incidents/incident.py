@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from kreplica.fleet.finding import Certainty, FleetFinding
+from kreplica.fleet.incidents.ids import id_of
 from kreplica.fleet.incidents.packed import Summary, packed
 from kreplica.health.causes.cause import CauseKind
 from kreplica.health.rules import Severity
@@ -92,8 +92,7 @@ class Incident:
     @property
     def id(self) -> str:
         """Name that stays the same however often the history is read: of cluster, cause, key and begin."""
-        words = "\0".join((self.cluster, self.kind, self.key, str(self.valid_from_ms)))
-        return hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+        return id_of(self.cluster, self.kind, self.key, self.valid_from_ms)
 
     @property
     def is_planned(self) -> bool:
