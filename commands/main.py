@@ -8,6 +8,7 @@ import importlib
 import inspect
 import io
 import os
+import re
 import sys
 from collections.abc import Sequence
 from typing import Annotated
@@ -38,6 +39,9 @@ COMMANDS = tuple(name for names in SECTIONS.values() for name in names)
 
 GROUPS = frozenset({"audit", "rebalance", "roll", "whatif", "decode", "config", "sandbox"})
 """Commands that have subcommands: their ``register`` takes ``below`` (see commands.shared.groups)."""
+
+_PARSING = re.compile(r", unable to parse string as an? \w+$")
+"""End of a message of the validators that says no more than what comes before."""
 
 LONGEST = 80
 """Characters of a name that a message repeats."""
@@ -239,7 +243,8 @@ def _report_full(error: OSError, output: OutputFormat | None) -> ExitCode:
 
 def _usage_error(error: Exception) -> UsageError:
     message = " ".join(str(error.format_message()).split())  # type: ignore[attr-defined]
-    message = message.rstrip(".").replace(": Value error, ", ": ")
+    message = message.rstrip(".").replace(": Value error, ", ": ").replace(": Input should be ", ": it has to be ")
+    message = _PARSING.sub("", message)
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "kreplica"
     return UsageError(as_clause(message), fix=f"see {path} --help")

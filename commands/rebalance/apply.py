@@ -21,6 +21,7 @@ from commands.rebalance.options import (
     PlanArgument,
     ThrottleOption,
     YesOption,
+    live_words,
     one_cluster,
     pace_of,
 )
@@ -63,7 +64,7 @@ def apply(
 
     pace = pace_of(batch, pause)
     handle = one_cluster(sources.handles(), execute=execute)
-    connection_options = sources.again(handle.name)
+    connection_options = live_words(sources, handle)
     if moves.is_plan_of_replicas(plan):
         moves.refuse_other_options(
             {"--batch": batch, "--pause": pause, "--allow-zookeeper-write": allow_zookeeper_write}, "replicas"
@@ -76,7 +77,7 @@ def apply(
     with asked.explained():
         options = asked.options(pace, allow_zookeeper_write=allow_zookeeper_write)
         outcome = rebalance_apply(handle, plan, options, execute=execute)
-    _answer(outcome, "apply", output, handle, connection_options)
+    _answer(outcome, "apply", output, handle, sources)
 
 
 @takes_sources
@@ -115,7 +116,7 @@ def resume(
 
     pace = pace_of(batch, pause)
     handle = one_cluster(sources.handles(), execute=execute)
-    connection_options = sources.again(handle.name)
+    connection_options = live_words(sources, handle)
     if moves.is_plan_of_replicas(plan):
         moves.refuse_other_options(
             {"--batch": batch, "--pause": pause, "--allow-zookeeper-write": allow_zookeeper_write}, "replicas"
@@ -133,7 +134,7 @@ def resume(
         outcome = rebalance_resume(handle, plan, options, execute=execute)
     if outcome.state.rolled:
         answer_rollback(outcome, "resume", output, handle, connection_options)
-    _answer(outcome, "resume", output, handle, connection_options)
+    _answer(outcome, "resume", output, handle, sources)
 
 
 def _move(request: MoveRequest, command: str, output: OutputFormat | None) -> NoReturn:
@@ -153,7 +154,7 @@ def _answer(
     command: str,
     output: OutputFormat | None,
     handle: ClusterHandle,
-    connection_options: str,
+    sources: SourceOptions,
 ) -> None:
     """Prints the verdict on an application and exits."""
     from commands.rebalance.answer import emit_plan
@@ -173,10 +174,11 @@ def _answer(
     path, executed = outcome.state.path, outcome.executed
     lines = []
     if drifted:
-        lines = [f"kreplica rebalance leaders {connection_options} --out FILE"]
-        lines += [plan_line(path, "status", connection_options)] * executed
+        again = sources.again(handle.name)
+        lines = [f"kreplica rebalance leaders {again} --out FILE"]
+        lines += [plan_line(path, "status", again)] * executed
     elif left:
-        again = "resume" if executed else command
-        lines = [f"{plan_line(path, again, connection_options, handle)} --execute"]
+        following = "resume" if executed else command
+        lines = [f"{plan_line(path, following, live_words(sources, handle), handle)} --execute"]
     emit_plan(outcome, command, output, verdict=verdict, next_lines=lines, left=bool(left))
     raise typer.Exit(outcome.exit_code)

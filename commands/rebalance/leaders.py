@@ -15,6 +15,7 @@ from commands.rebalance.options import (
     ExecuteOption,
     PauseOption,
     YesOption,
+    live_words,
     one_cluster,
     pace_of,
     tell,
@@ -85,7 +86,7 @@ def leaders(
         out=out,
         force=force,
     )
-    connection_options = sources.again(handle.name) if handle.dump is None else "--bootstrap-server HOST:PORT"
+    connection_options = live_words(sources, handle)
     again = f"{connection_options}{narrowed(topic, exclude_internal)}{write_words(handle)}"
     _emit(found, output, connection_options=connection_options + write_words(handle), again=again)
     raise typer.Exit(found.exit_code)

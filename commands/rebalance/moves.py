@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -132,7 +133,7 @@ def carried_out(request: MoveRequest, run: MoveOptions, work: Callable[[CarryOut
     """Carries a plan out: asks before the first change; the first Ctrl-C begins nothing more, a second one leaves."""
     from kreplica.execution.moves.carrying_out import CarryOutOptions
 
-    again = f"{plan_line(request.path, 'resume', request.connection_options)} --throttle RATE --execute"
+    again = f"{plan_line(request.path, 'resume', request.connection_options)} {_run_words(request)} --execute"
     begun: list[bool] = []
 
     def ask(label: str, change: str) -> None:
@@ -261,7 +262,20 @@ def _next(outcome: MoveOutcome, command: str, request: MoveRequest) -> list[str]
     if state.running or not outcome.is_left:
         return []
     if command in ("cancel", "rollback") and not outcome.executed:
-        flags = " --execute" if command == "cancel" else " --throttle RATE --execute"
+        flags = " --execute" if command == "cancel" else f" {_run_words(request)} --execute"
         return [plan_line(request.path, command, request.connection_options) + flags]
     again = "apply" if phase is Phase.NEW else "resume"
-    return [f"{plan_line(request.path, again, request.connection_options)} --throttle RATE --execute"]
+    return [f"{plan_line(request.path, again, request.connection_options)} {_run_words(request)} --execute"]
+
+
+def _run_words(request: MoveRequest) -> str:
+    """The options of a run as they were given, for a next one; without a throttle RATE stands for it."""
+    given = {
+        "--throttle": request.throttle or "RATE",
+        "--min": request.least,
+        "--max": request.most,
+        "--max-wait": request.max_wait,
+    }
+    words = [shlex.join((name, text)) for name, text in given.items() if text is not None]
+    flags = {"--no-elect": not request.elect, "--keep-cordon": request.keep_cordon}
+    return " ".join([*words, *(name for name, is_given in flags.items() if is_given)])

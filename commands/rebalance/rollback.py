@@ -18,6 +18,7 @@ from commands.rebalance.options import (
     PlanArgument,
     ThrottleOption,
     YesOption,
+    live_words,
     one_cluster,
     pace_of,
 )
@@ -61,7 +62,7 @@ def rollback(
 
     pace = pace_of(batch, pause)
     handle = one_cluster(sources.handles(), execute=execute)
-    connection_options = sources.again(handle.name)
+    connection_options = live_words(sources, handle)
     if moves.is_plan_of_replicas(plan):
         moves.refuse_other_options({"--batch": batch, "--pause": pause, "--allow-reorder": allow_reorder}, "replicas")
         request = moves.MoveRequest(plan, handle, connection_options, execute, yes, throttle, max_wait, least, most)

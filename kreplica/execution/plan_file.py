@@ -12,7 +12,7 @@ from kreplica.errors import InputError
 from kreplica.execution.digest import decode_document, read_document, write_document
 from kreplica.execution.plan import PRECONDITIONS, SCHEMA, STEPS, LeaderChange, PartitionFacts, Plan
 
-_REMAKE = "make it anew: kreplica rebalance leaders --out FILE"
+_REMAKE = "make it anew: kreplica rebalance leaders --out FILE, or kreplica rebalance replicas --out FILE"
 
 
 def write_plan(plan: Plan, path: Path, *, replace: bool = False) -> str:

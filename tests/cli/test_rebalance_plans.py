@@ -135,7 +135,7 @@ def test_a_dry_run_shows_what_would_be_done(kreplica: Any, dump: Any, plan: Path
         "orders  0          2     1   1     pending  2       -\n"
         "orders  1          2     1   1     pending  2       -\n"
         "orders  2          2     1   2     pending  2       -\n"
-        f"next     kreplica rebalance apply {plan} --dump {connection_options[1]} --execute\n"
+        f"next     kreplica rebalance apply {plan} --bootstrap-server HOST:PORT --execute\n"
     )
     assert not plan.with_name("plan.json.journal").exists()
 
@@ -190,7 +190,7 @@ def test_a_plan_that_was_begun_is_resumed_not_applied(kreplica: Any, dump: Any, 
     ended = kreplica("rebalance", "resume", plan, "--dump", now)
     assert ended.code == 0
     assert "DRY RUN 1 of 3 planned elections are left to run; nothing was changed\n" in ended.out
-    assert ended.out.endswith(f"next     kreplica rebalance resume {plan} --dump {now} --execute\n")
+    assert ended.out.endswith(f"next     kreplica rebalance resume {plan} --bootstrap-server HOST:PORT --execute\n")
 
 
 def test_status_tells_how_far_it_is_and_what_to_type(kreplica: Any, dump: Any, plan: Path) -> None:
@@ -208,7 +208,7 @@ def test_status_tells_how_far_it_is_and_what_to_type(kreplica: Any, dump: Any, p
         "orders  0          2     1   1     done     1       -\n"
         "orders  1          2     1   1     done     3       broker 3 has come to lead since\n"
         "orders  2          2     1   2     pending  2       -\n"
-        f"next     kreplica rebalance resume {plan} --dump {now} --execute\n"
+        f"next     kreplica rebalance resume {plan} --bootstrap-server HOST:PORT --execute\n"
     )
     with JOURNAL.open(plan, *read_plan(plan)):
         assert "applying, a process is at it" in kreplica("rebalance", "status", plan, "--dump", now).out

@@ -213,13 +213,16 @@ def test_requests_for_an_isr_that_are_under_way(kreplica: Kreplica) -> None:
     assert "BROKEN valid-high-watermark after 6 steps, of async-isr-m1" in done.out
     assert "next     kreplica whatif prove --model async-isr\n" in done.out
     refused = kreplica("whatif", "prove", "--model", "async-isr", "--records", "1")
-    assert (refused.code, "--records is no bound of async-isr" in refused.err) == (2, True)
+    assert (refused.code, "--records is no bound of async-isr; one of --replicas, --log, --epochs" in refused.err) == (
+        2,
+        True,
+    )
 
 
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("--log", "1"), "--log is no bound of kip-966"),
+        (("--log", "1"), "--log is no bound of kip-966; one of --replicas, "),
         (("--epochs", "1"), "--epochs is no bound of kip-966"),
         (("--replicas", "5"), "kip-966 has room for 4 replicas and 4 records"),
         (("--fences", "8"), "kip-966 has room for 14 decisions; so many faults lead to "),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from commands.rebalance.options import one_cluster
+from commands.rebalance.options import live_words, one_cluster
 from commands.shared.options import BROKERS, LARGEST_INT32, OutputOption, SourceOptions, takes_sources
 from commands.shared.values import parse_duration, parse_ids, parse_percent, parse_size
 from kreplica.errors import UsageError
@@ -381,8 +381,7 @@ def replicas(
     if svg is not None:
         write_picture(found, svg, replace=force)
         found = replace(found, paths={**found.paths, "svg": svg})
-    connection = sources.again(handle.name) if handle.dump is None else "--bootstrap-server HOST:PORT"
-    emit(answer(found), output, lambda console: show(found, console, connection))
+    emit(answer(found), output, lambda console: show(found, console, live_words(sources, handle)))
     raise typer.Exit(found.exit_code)
 
 

@@ -240,7 +240,8 @@ def _bounds(model: str, given: dict[str, Any]) -> ProofBounds:
 
     default = family_of(model).default
     for name in given.keys() - set(default._fields):
-        raise UsageError(f"{_OPTIONS.get(name, f'--{name}')} is no bound of {model}")
+        known = [_OPTIONS.get(one, f"--{one}") for one in default._fields]
+        raise UsageError(f"{_OPTIONS.get(name, f'--{name}')} is no bound of {model}", fix=f"one of {', '.join(known)}")
     if isinstance(default, KraftBounds) and "replicas" in given:
         given = {"isr": given["replicas"], **given}
     if isinstance(default, KraftBounds | SettingsBounds) and "replicas" in given:

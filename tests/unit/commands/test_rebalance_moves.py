@@ -172,7 +172,8 @@ def test_a_run_that_stopped_says_what_is_owed_and_how_to_go_on(
     assert "throttles stay until what is in flight has ended" in err
     assert json.loads(rebalance("status", "-o", "json")[1])["summary"]["throttle"] == 50_000_000
     assert out.splitlines()[-1] == (
-        "next     kreplica rebalance resume plan.json --bootstrap-server 127.0.0.1:1 --throttle RATE --execute"
+        "next     kreplica rebalance resume plan.json --bootstrap-server 127.0.0.1:1"
+        " --throttle 50MB --max-wait 1s --execute"
     )
     assert "a throttle of 500 KB/s is little" in rebalance("cancel", "--throttle", "500KB")[2]
     code, out, _ = rebalance("cancel", "--in-flight")

@@ -47,10 +47,10 @@ def verify(
 def _strange(plan: PlanArrays, snapshot: ClusterSnapshot, targets: Targets) -> Iterator[str]:
     rest = {(topic, number) for topic, number, _ in plan.given.rest}
     yield from (f"{key} is not free to change" for key in [*targets, *rest] if key not in plan.place)
-    yield from (f"{one} is dead and receives" for one in plan.given.receivers if snapshot.is_alive(one) is False)
-    yield from (
-        f"{one} is cordoned and receives" for one in sorted(cordoned_brokers(snapshot) & {*plan.given.receivers})
-    )
+    dead = [one for one in plan.given.receivers if snapshot.is_alive(one) is False]
+    yield from (f"broker {one} is dead and would receive replicas" for one in dead)
+    cordoned = sorted(cordoned_brokers(snapshot) & {*plan.given.receivers})
+    yield from (f"broker {one} is cordoned and would receive replicas" for one in cordoned)
     for key in rest & plan.place.keys():
         if set(plan.planned[plan.place[key]]) != set(plan.before[plan.place[key]]):
             yield f"{key} is in the plan and left out of it"

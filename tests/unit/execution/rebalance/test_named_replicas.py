@@ -93,4 +93,4 @@ def test_what_no_file_may_want_is_found(target: tuple[int, ...], said: str) -> N
 
 def test_a_destination_that_is_dead_is_found() -> None:
     certificate = named_certificate([ReplicaChange(*FIRST, (1, 2), (9, 2), 60)])
-    assert verify(cluster(), {FIRST: (9, 2)}, certificate) == ["9 is dead and receives"]
+    assert verify(cluster(), {FIRST: (9, 2)}, certificate) == ["broker 9 is dead and would receive replicas"]
