@@ -26,7 +26,7 @@ POM = """<project><modelVersion>4.0.0</modelVersion>
 </dependency><dependency>
 <groupId>org.mockito</groupId><artifactId>mockito-core</artifactId><version>4.11.0</version>
 </dependency></dependencies></project>"""
-SCALA = (((0, 8, 1, 1), "2.10"), ((0, 9, 0, 1), "2.11"), ((2, 0, 1), "2.12"))
+SCALA = (((0, 8, 1, 1), "2.10"), ((0, 9, 0, 1), "2.11"), ((2, 1, 1), "2.12"))
 """The last release that is asked with a version of Scala; later ones have 2.13."""
 
 

@@ -44,6 +44,11 @@ public class Bare {
         UNSAFE.putLong(object, UNSAFE.objectFieldOffset(object.getClass().getDeclaredField(name)), value);
     }
 
+    /** Sets a final field of ints. */
+    static void setInt(Object object, String name, int value) throws Exception {
+        UNSAFE.putInt(object, UNSAFE.objectFieldOffset(object.getClass().getDeclaredField(name)), value);
+    }
+
     /** Sets a final field of shorts. */
     static void setShort(Object object, Field field, short value) {
         UNSAFE.putShort(object, UNSAFE.objectFieldOffset(field), value);

@@ -53,15 +53,20 @@ public class FollowerPositions {
         if (has(kind, "updateFetchState")) {
             Bare.method(kind, "updateFetchState").invoke(replica, at, 0L, time, end);
         } else {
-            Class<?> info = Class.forName("kafka.server.FetchDataInfo"), result = Class.forName("kafka.server.LogReadResult");
-            Object none = Option.empty();
-            Object read = Bare.constructor(info).getParameterCount() == 3 ? Bare.constructor(info).newInstance(at, null, false)
-                : Bare.constructor(info).newInstance(at, null, false, none);
-            Bare.method(kind, "updateLogReadResult").invoke(replica, Bare.constructor(result).getParameterCount() == 6
-                ? Bare.constructor(result).newInstance(read, 0L, end, time, 0, none)
-                : Bare.constructor(result).newInstance(read, 0L, 0L, end, 0L, time, 0, none, none));
+            Bare.method(kind, "updateLogReadResult").invoke(replica, read(at, end, time));
         }
         return Bare.method(kind, "lastCaughtUpTimeMs").invoke(replica);
+    }
+
+    /** What a leader up to 2.1 read for a fetch. */
+    static Object read(Object at, long end, long time) throws Exception {
+        Class<?> info = Class.forName("kafka.server.FetchDataInfo"), result = Class.forName("kafka.server.LogReadResult");
+        Object none = Option.empty();
+        Object read = Bare.constructor(info).getParameterCount() == 3 ? Bare.constructor(info).newInstance(at, null, false)
+            : Bare.constructor(info).newInstance(at, null, false, none);
+        return Bare.constructor(result).getParameterCount() == 6
+            ? Bare.constructor(result).newInstance(read, 0L, end, time, 0, none)
+            : Bare.constructor(result).newInstance(read, 0L, 0L, end, 0L, time, 0, none, none);
     }
 
     static boolean is(String name) {
