@@ -15,7 +15,7 @@ from kreplica.engine.explorer.settings.models import model_of
 from kreplica.engine.explorer.settings.state import SettingsBounds
 from kreplica.engine.rules.replication.acknowledgement import ACKS_ALL
 
-REPLICAS, RECORDS = 3, 1
+REPLICAS, RECORDS, PREFERRED = 3, 1, 1
 MEMORY = 2 << 30
 BUDGETS = ((1, 1, 1), (2, 2, 2), (3, 0, 0), (3, 0, 3), (3, 1, 0), (3, 1, 1), (3, 1, 2), (3, 3, 3))
 """Columns: faults, and how many of them may be crashes that lose, or that keep, the log."""
@@ -33,7 +33,7 @@ def models() -> list[tuple[str, SettingsBounds]]:
     """Settings of each row, with the first budget; of the mended model those that it changes."""
     rows = [*product(RELEASES, SETTINGS, (False, True)), *product((MENDED,), SETTINGS[1:], (False,))]
     return [
-        (name, SettingsBounds(REPLICAS, RECORDS, acks, min_isr, unclean, *BUDGETS[0]))
+        (name, SettingsBounds(REPLICAS, RECORDS, acks, min_isr, unclean, *BUDGETS[0], first_leader=PREFERRED))
         for name, (acks, min_isr), unclean in rows
     ]
 

@@ -267,6 +267,16 @@ def test_settings_and_a_number_of_faults(kreplica: Kreplica) -> None:
     assert "acks=all, min.insync.replicas=1, unclean.leader.election.enable=false; 2 replicas" in held.out
 
 
+def test_the_broker_that_leads_at_first(kreplica: Kreplica) -> None:
+    words = ("whatif", "prove", "--model", "settings-4.1", "--replicas", "2", "--set", "acks=1", "-o", "json")
+    for first, leader in (((), 1), (("--first-leader", "2"), 2)):
+        document = answer(kreplica(*words, *first))
+        assert document["verdict"]["first_leader"] == (leader if first else None)
+        begins = document["steps"][0]
+        assert (begins["leader"], begins["what"]) == (leader, f"broker {leader} leads, every replica is in sync")
+        assert document["steps"][1]["what"].startswith(f"a producer writes a record to broker {leader}")
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
@@ -275,6 +285,7 @@ def test_settings_and_a_number_of_faults(kreplica: Kreplica) -> None:
         (("--set", "min.insync.replicas=4"), "min.insync.replicas is 1 at least, at most the number of replicas"),
         (("--losses", "2"), "there are at most as many with the log lost, or kept, as --faults"),
         (("--replicas", "5"), "settings-3.9 has room for 4 replicas and 3 records"),
+        (("--replicas", "2", "--first-leader", "3"), "broker 3 cannot lead at first: brokers are 1 to 2"),
     ],
 )
 def test_settings_that_cannot_be_explored(kreplica: Kreplica, words: tuple[str, ...], told: str) -> None:

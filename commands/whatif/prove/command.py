@@ -99,6 +99,10 @@ def prove(
         int | None,
         _number("--faults", "Settings, clients: faults of any kind, crashes among them.  [default: 1]", 0, 5),
     ] = None,
+    first_leader: Annotated[
+        int | None,
+        _number("--first-leader", "Settings: the broker that leads at first, 1 the preferred.  [default: any]", 1, 5),
+    ] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option(
@@ -178,6 +182,7 @@ def prove(
         "shrinks": shrinks,
         "messages": messages,
         "faults": faults,
+        "first_leader": first_leader,
         **_settings(settings or ()),
     }
     bounds = _bounds(model, {name: value for name, value in given.items() if value is not None})
@@ -203,6 +208,7 @@ _OPTIONS = {
     "last_epoch": "--epochs",
     "min_isr": "--min-isr",
     "isr": "--in-sync",
+    "first_leader": "--first-leader",
     "acks": "--set acks",
     "unclean": "--set unclean.leader.election.enable",
 }

@@ -50,7 +50,7 @@ class Family:
         limits: Bounds as the verdict tells them.
         sentence: Bounds in words.
         more_room: What to do if a state does not fit its fields; empty where all do.
-        begins: The first state in words.
+        begins: The first state in words, with who leads in it as ``{leader}``.
         seen: A state as one partition's.
         told: An action in words, with the state before it.
         events_of: A counterexample as a trace.
@@ -199,11 +199,13 @@ def _settings_model(name: str, bounds: SettingsBounds) -> Model:
         raise UsageError("acks is 1 or all: nobody is told whether a record with acks=0 was written")
     if not 0 < bounds.min_isr <= bounds.replicas:
         raise UsageError("min.insync.replicas is 1 at least, at most the number of replicas")
+    if bounds.first_leader > bounds.replicas:
+        raise UsageError(f"broker {bounds.first_leader} cannot lead at first: brokers are 1 to {bounds.replicas}")
     return settings_models.model_of(name, bounds)
 
 
 def _settings_limits(bounds: SettingsBounds) -> dict[str, object]:
-    return {**bounds._asdict(), "acks": _acks(bounds)}
+    return {**bounds._asdict(), "acks": _acks(bounds), "first_leader": bounds.first_leader or None}
 
 
 def _acks(bounds: SettingsBounds) -> str:
@@ -215,7 +217,8 @@ def _settings_sentence(bounds: SettingsBounds) -> str:
         f"acks={_acks(bounds)}, min.insync.replicas={bounds.min_isr},"
         f" unclean.leader.election.enable={str(bounds.unclean).lower()}; {counted(bounds.replicas, 'replica')},"
         f" {counted(bounds.records, 'record')} written, {counted(bounds.faults, 'fault')},"
-        f" among them crashes: {bounds.losses} with the log lost, {bounds.stops} with the log kept"
+        f" among them crashes: {bounds.losses} with the log lost, {bounds.stops} with the log kept;"
+        f" {f'broker {bounds.first_leader}' if bounds.first_leader else 'any broker'} leads at first"
     )
 
 
@@ -227,7 +230,7 @@ SETTINGS = Family(
     limits=_settings_limits,
     sentence=_settings_sentence,
     more_room="",
-    begins="broker 1 leads, every replica is in sync",
+    begins="broker {leader} leads, every replica is in sync",
     seen=settings_trace.seen,
     told=settings_trace.told,
     events_of=settings_trace.events_of,

@@ -89,12 +89,13 @@ class Model:
     Args:
         name: Its name.
         layout: Of its state.
-        initial: The state it begins in.
+        initial: The state it begins in, the first of these if there are several.
         actions: All that can happen, in the order in which they are taken.
         invariants: All that is known to ask of it.
         symmetry: Replicas that are taken for each other; None if each is told apart.
         healing: What goes on without faults; None where no goal is known.
         compiles: Whether numba compiles it; a model that is small within all of its bounds need not.
+        others: Other states that it may begin in.
     """
 
     name: str
@@ -105,6 +106,12 @@ class Model:
     symmetry: Symmetry | None = None
     healing: Healing | None = None
     compiles: bool = True
+    others: tuple[State, ...] = ()
+
+    @property
+    def beginnings(self) -> tuple[State, ...]:
+        """Every state that it may begin in."""
+        return (self.initial, *self.others)
 
     @property
     def goals(self) -> tuple[Goal, ...]:

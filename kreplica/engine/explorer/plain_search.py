@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from kreplica.engine.explorer.explored import Explored, Progress
+from kreplica.engine.explorer.explored import Explored, Progress, ended
 from kreplica.engine.explorer.layout import Key, Layout, State
 from kreplica.engine.explorer.model import Goal, Invariant, Model, keys_of, successors
 from kreplica.engine.explorer.settling import afterwards, first_unsettled, settling
@@ -48,14 +48,19 @@ class _Found:
         self.parents.append(parent)
 
     def way_to(self, state: int) -> list[State]:
-        """The states from the initial one to another."""
+        """The states from an initial one to another."""
         way = []
         while state >= 0:
             way.append(self.model.layout.state(self.keys[state]))
             state = self.parents[state]
         return way[::-1]
 
-    def look_for(self, goals: Sequence[Goal]) -> None:
+    def broken(self, goals: Sequence[Goal]) -> dict[str, list[State]]:
+        """For each invariant that is broken, and each of some goals that does not settle, the way there."""
+        self._look_for(goals)
+        return {name: self.way_to(state) for name, state in self.breaking.items()}
+
+    def _look_for(self, goals: Sequence[Goal]) -> None:
         """Notes the first state that each goal does not settle from; all states are found."""
         after = afterwards(self.model, self.keys) if goals else ()
         for goal in goals:
@@ -81,9 +86,10 @@ def search(
         goals: Goals of the model to check, once all states are found.
     """
     found = _Found(model, keys_of(model), list(invariants))
-    found.add(model.initial, -1)
+    for state in model.beginnings:
+        found.add(state, -1)
     most = memory // bytes_a_state(model.layout)
-    depth, level_end, head = 1, 1, 0
+    depth, level_end, head = 1, len(found.keys), 0
     while head < len(found.keys) and (found.unbroken or goals) and len(found.keys) <= most:
         if head == level_end:
             depth, level_end = depth + 1, len(found.keys)
@@ -92,13 +98,11 @@ def search(
         head += 1
         if report is not None and head % _BETWEEN_REPORTS == 0:
             report(Progress(len(found.keys), len(found.keys) - head, depth))
-    complete = head == len(found.keys)
-    if complete:
-        found.look_for(goals)
-    return Explored(
+    return ended(
         distinct=len(found.keys),
-        depth=depth + (level_end < len(found.keys)),
-        complete=complete,
-        broken={name: found.way_to(state) for name, state in found.breaking.items()},
-        out_of_memory=not complete and bool(found.unbroken or goals),
+        taken=head,
+        depth=depth,
+        level_end=level_end,
+        asks=bool(found.unbroken or goals),
+        broken=lambda complete: found.broken(goals if complete else ()),
     )

@@ -11,9 +11,9 @@ from typing import Annotated, Any
 from msgspec import Struct
 
 from kreplica.engine.explorer import plain_search
-from kreplica.engine.explorer.explored import Explored, Progress, retraced
+from kreplica.engine.explorer.explored import Explored, Progress, beginning, retraced
 from kreplica.engine.explorer.families import Family, ProofBounds, family_of
-from kreplica.engine.explorer.layout import OutOfRangeError
+from kreplica.engine.explorer.layout import OutOfRangeError, State
 from kreplica.engine.explorer.model import Goal, Invariant, Model, Property, Taken
 from kreplica.engine.explorer.one_partition.state import PartitionState, epoch_at, leads, log_end, record_at
 from kreplica.engine.explorer.one_partition.trace import broker_of, brokers_of, record_name
@@ -118,8 +118,9 @@ class Proof:
         return [row for name in self.found.broken for row in self._rows_of(name)]
 
     def _rows_of(self, invariant: str) -> list[ProofStep]:
-        seen, told, before = self.family.seen, self.family.told, self.model.initial
-        rows = [_row(invariant, 0, None, self.family.begins, seen(before))]
+        seen, told, before = self.family.seen, self.family.told, self.begins(invariant)
+        leader = broker_of(seen(before).true_leader[0])
+        rows = [_row(invariant, 0, None, self.family.begins.format(leader=leader), seen(before))]
         for number, step in enumerate(self.steps[invariant], 1):
             rows.append(_row(invariant, number, step.action.name, told(before, step), seen(step.state)))
             before = step.state
@@ -127,7 +128,11 @@ class Proof:
 
     def events(self, invariant: str) -> list[Event]:
         """A counterexample as a trace, for the diagrams of ``kreplica.report``."""
-        return self.family.events_of(self.model.initial, self.steps[invariant])
+        return self.family.events_of(self.begins(invariant), self.steps[invariant])
+
+    def begins(self, invariant: str) -> State:
+        """The state in which a counterexample begins."""
+        return beginning(self.model, self.found.broken[invariant][0])
 
 
 def whatif_prove(

@@ -34,7 +34,7 @@ class Store(NamedTuple):
 
     Args:
         words: The words of each state.
-        parents: The state that each was first reached from, -1 of the initial one.
+        parents: The state that each was first reached from, -1 of those that the model begins in.
         slots: The table.
         notes: A record: ``control``, the numbers of the search; ``broken``, the first state that breaks each invariant
             or one of the two values above; ``packed`` and ``tried``, the words of a state; ``ranks`` of replicas.
@@ -306,7 +306,7 @@ def spread(store: Any, marks: Any) -> bool:
 
 
 def begin(store: Any) -> None:
-    """Takes in the initial state, which stands in the record."""
+    """Takes in a state that the model begins in, which stands in the record."""
     arrive(store, -1)  # type: ignore[name-defined] # noqa: F821
 
 

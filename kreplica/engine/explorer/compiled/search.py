@@ -10,7 +10,7 @@ import numpy as np
 from kreplica.engine.explorer.compiled import kernel
 from kreplica.engine.explorer.compiled.build import backwards_of, kernel_of
 from kreplica.engine.explorer.compiled.kernel import Store
-from kreplica.engine.explorer.explored import Explored, Progress
+from kreplica.engine.explorer.explored import Explored, Progress, ended
 from kreplica.engine.explorer.layout import Layout, OutOfRangeError, State
 from kreplica.engine.explorer.model import Goal, Invariant, Model, successors
 from kreplica.engine.explorer.packing import generated, unpack_source, words_of
@@ -63,9 +63,11 @@ class _Search:
         self.store.notes["broken"][:] = [
             kernel.UNBROKEN_YET if one in invariants else kernel.NOT_ASKED for one in model.invariants
         ]
-        for name, numbers in zip(layout.fields, model.initial, strict=True):
-            self.store.state[name][:] = numbers
-        self.kernel.begin(self.store)
+        for begins in model.beginnings:
+            for name, numbers in zip(layout.fields, begins, strict=True):
+                self.store.state[name][:] = numbers
+            self.kernel.begin(self.store)
+        self.store.notes["control"][kernel.LEVEL_END] = self.number(kernel.COUNT)
 
     def number(self, place: int) -> int:
         """One of the numbers of the control array."""
@@ -111,7 +113,7 @@ class _Search:
         self.kernel.refill(self.store)
 
     def way_to(self, state: int) -> list[State]:
-        """The states from the initial one to another."""
+        """The states from an initial one to another."""
         way = []
         while state >= 0:
             way.append(state)
@@ -184,12 +186,11 @@ def search(
         if report is not None:
             waiting = one.number(kernel.COUNT) - one.number(kernel.HEAD)
             report(Progress(one.number(kernel.COUNT), waiting, one.number(kernel.DEPTH)))
-    count = one.number(kernel.COUNT)
-    complete = one.number(kernel.HEAD) == count
-    return Explored(
-        distinct=count,
-        depth=one.number(kernel.DEPTH) + (one.number(kernel.LEVEL_END) < count),
-        complete=complete,
-        broken=one.broken(goals if complete else ()),
-        out_of_memory=not complete and one.number(kernel.UNBROKEN) > 0,
+    return ended(
+        distinct=one.number(kernel.COUNT),
+        taken=one.number(kernel.HEAD),
+        depth=one.number(kernel.DEPTH),
+        level_end=one.number(kernel.LEVEL_END),
+        asks=one.number(kernel.UNBROKEN) > 0,
+        broken=lambda complete: one.broken(goals if complete else ()),
     )

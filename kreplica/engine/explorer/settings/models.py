@@ -7,7 +7,15 @@ from dataclasses import replace
 from kreplica.engine.explorer.model import Invariant, Model
 from kreplica.engine.explorer.settings.actions import actions
 from kreplica.engine.explorer.settings.goals import healing
-from kreplica.engine.explorer.settings.state import SettingsBounds, SettingsState, initial, layout, leads, log_end
+from kreplica.engine.explorer.settings.state import (
+    ANY_LEADER,
+    SettingsBounds,
+    SettingsState,
+    initial,
+    layout,
+    leads,
+    log_end,
+)
 from kreplica.engine.rules.replication.replica_set import only, without
 from kreplica.engine.versions.supported import version_named
 
@@ -47,5 +55,7 @@ def model_of(name: str, bounds: SettingsBounds) -> Model:
         bounds: Its settings and bounds.
     """
     taken = actions(bounds)
-    begins = initial(bounds, VERSIONS[name])
-    return Model(name, layout(bounds), begins, taken, INVARIANTS, healing=healing(taken))
+    first = range(bounds.replicas) if bounds.first_leader == ANY_LEADER else (bounds.first_leader - 1,)
+    begins, *others = (initial(bounds, VERSIONS[name], leader) for leader in first)
+    goes_on = healing(taken)
+    return Model(name, layout(bounds), begins, taken, INVARIANTS, healing=goes_on, others=tuple(others))

@@ -21,7 +21,9 @@ MOST_RECORDS = 3
 MOST_FAULTS = 5
 EPOCHS_A_FAULT = 4
 """Leader epochs that a fault brings at most: nobody leads, another does, one comes back, the preferred leads again."""
-MOST_EPOCH = MOST_FAULTS * EPOCHS_A_FAULT
+MOST_EPOCH = MOST_FAULTS * EPOCHS_A_FAULT + 1
+"""One more where another than the preferred replica leads at first."""
+ANY_LEADER = 0
 
 
 class SettingsBounds(NamedTuple):
@@ -36,6 +38,7 @@ class SettingsBounds(NamedTuple):
         faults: Faults, of any kind.
         losses: The faults among them by which a broker may crash and lose its log.
         stops: The faults among them by which a broker may crash and keep it.
+        first_leader: The broker that leads at first, counted from 1, which is the preferred one; ``ANY_LEADER``.
     """
 
     replicas: int
@@ -46,6 +49,7 @@ class SettingsBounds(NamedTuple):
     faults: int
     losses: int
     stops: int
+    first_leader: int = ANY_LEADER
 
 
 class SettingsState(NamedTuple):
@@ -135,8 +139,8 @@ def layout(bounds: SettingsBounds) -> Layout:
     )
 
 
-def initial(bounds: SettingsBounds, version: Version) -> SettingsState:
-    """The state in which the first replica leads, everybody is in sync and knows it."""
+def initial(bounds: SettingsBounds, version: Version, leader: int) -> SettingsState:
+    """The state in which a replica leads, everybody is in sync and knows it."""
     count, everyone = bounds.replicas, everybody(bounds.replicas)
     return SettingsState(
         records=[0] * (count * bounds.records),
@@ -144,14 +148,14 @@ def initial(bounds: SettingsBounds, version: Version) -> SettingsState:
         acknowledged=[0],
         running=[everyone],
         active=[everyone],
-        true_leader=[0],
+        true_leader=[leader],
         true_epoch=[0],
         true_isr=[everyone],
         elr=[0],
         last_known_elr=[0],
-        leader=[0] * count,
+        leader=[leader] * count,
         epoch=[0] * count,
-        isr=[everyone, *([0] * (count - 1))],
+        isr=[everyone if replica == leader else 0 for replica in range(count)],
         high_watermark=[0] * count,
         epoch_start=[0] * count,
         led_from=[0] * count,

@@ -29,23 +29,25 @@ WITHOUT_ELR, WITH_ELR, MENDED = VERSIONS
 
 
 def loses(name: str, bounds: SettingsBounds) -> bool:
-    """Whether a record can be lost within three faults from a preferred leader, by counting its copies.
+    """Whether a record can be lost within three faults, by counting its copies.
 
     With acks=1 it is on one replica. With acks=all every replica has to fail, or to leave the ISR before it has the
     record, which is then on as many as min ISR says. Those lose their logs, or an unclean election passes them over:
     it may do so where a replica left before. The last member of an ISR that cannot become empty leads again without
     its log; with ELR that takes as many unclean shutdowns as min ISR says (KIP-966), unless an election is unclean.
-    Without any of these a leader that has missed another's epoch commits what a third replica has cut, if those two
-    are enough for min ISR: `MISSED_EPOCH` has how.
+    Without any of these a leader that has missed another's epoch commits what a third replica has cut: `MISSED_EPOCH`
+    has how. It takes one more fault if those two are too few for min ISR, and one more from the preferred leader.
     """
     if bounds.acks == 1:
         return bounds.faults > 0
+    if VERSIONS[name].positions_outlive_leaders and bounds.replicas >= 3:
+        needed = 2 if bounds.min_isr < bounds.replicas else 3
+        if bounds.faults >= needed + (bounds.first_leader == 1):
+            return True
     if bounds.faults < bounds.replicas:
         return False
     if bounds.unclean:
         return bounds.losses > 0 or bounds.min_isr < bounds.replicas
-    if VERSIONS[name].positions_outlive_leaders and bounds.replicas >= 3 and bounds.min_isr < bounds.replicas:
-        return True
     crashes = min(bounds.faults, bounds.losses + bounds.stops)
     return bounds.losses > 0 and crashes >= (bounds.min_isr if VERSIONS[name].elr else 1)
 
@@ -87,9 +89,9 @@ def test_the_shortest_loss_is_the_story_on_paper(case: tuple[str, SettingsBounds
     assert steps_to_loss(*case) == steps
 
 
+OTHER_LEADER = (("cut-off", 0), ("hear", 0), ("hear", 1), ("hear", 2), ("unfence", 0), ("fetch", 0))
+"""Broker 2 leads in place of broker 1, and all three are in sync."""
 MISSED_EPOCH = (
-    # broker 2 leads, and all three are in sync
-    *(("cut-off", 0), ("hear", 0), ("hear", 1), ("hear", 2), ("unfence", 0), ("fetch", 0)),
     # broker 3 has the record, and broker 2 knows it
     *(("write", 1), ("fetch", 2), ("fetch", 2)),
     # broker 1 leads, and broker 3 cuts its log
@@ -97,14 +99,20 @@ MISSED_EPOCH = (
     # broker 2 leads again and commits; broker 3 leads without the record
     *(("cut-off", 0), ("hear", 1), ("cut-off", 1), ("hear", 2)),
 )
-THREE_FAULTS = SettingsBounds(3, 1, ACKS_ALL, 2, False, 3, 0, 0)
+"""From a state in which broker 2 leads, which is not the preferred one."""
+TWO_FAULTS = SettingsBounds(3, 1, ACKS_ALL, 2, False, 2, 0, 0)
+THREE_FAULTS = SettingsBounds(3, 1, ACKS_ALL, 2, False, 3, 0, 0, first_leader=1)
+GAPS = ((TWO_FAULTS._replace(first_leader=2), MISSED_EPOCH), (THREE_FAULTS, (*OTHER_LEADER, *MISSED_EPOCH)))
 
 
+@pytest.mark.parametrize(("bounds", "steps"), GAPS, ids=["two faults", "three from the preferred leader"])
 @pytest.mark.parametrize(("name", "kept"), [(WITHOUT_ELR, False), (WITH_ELR, False), (MENDED, True)])
-def test_a_leader_that_missed_an_epoch_commits_what_a_follower_has_cut(name: str, kept: bool) -> None:
-    model = model_of(name, THREE_FAULTS)
+def test_a_leader_that_missed_an_epoch_commits_what_a_follower_has_cut(
+    name: str, kept: bool, bounds: SettingsBounds, steps: tuple[tuple[str, int], ...]
+) -> None:
+    model = model_of(name, bounds)
     state = model.initial
-    for action in MISSED_EPOCH:
+    for action in steps:
         assert model.invariants[0].holds(state)
         state = next(one.state for one in successors(model, state) if (one.action.name, one.chosen[0]) == action)
     assert model.invariants[0].holds(state) == kept
@@ -115,8 +123,10 @@ def test_no_shorter_way_loses_without_a_lost_log_and_none_at_all_once_mended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KREPLICA_CACHE", str(tmp_path))
-    for name, steps in ((WITH_ELR, len(MISSED_EPOCH)), (MENDED, None)):
-        model = model_of(name, THREE_FAULTS)
+    rows = [(bounds, name, len(steps)) for bounds, steps in GAPS for name in (WITHOUT_ELR, WITH_ELR)]
+    rows += [(TWO_FAULTS, WITH_ELR, len(MISSED_EPOCH)), (THREE_FAULTS, MENDED, None), (TWO_FAULTS, MENDED, None)]
+    for bounds, name, steps in rows:
+        model = model_of(name, bounds)
         found = compiled_search.search(model, model.invariants, PLENTY)
         assert found.broken or found.complete
         assert (len(found.broken["acknowledged-kept"]) - 1 if found.broken else None) == steps
@@ -128,12 +138,13 @@ def walks(records: int, count: int) -> Iterator[tuple[list[Taken], SettingsState
         chance = Random(seed)
         acks, unclean = chance.choice((1, ACKS_ALL)), chance.random() < 0.5
         model = model_of(name, SettingsBounds(3, records, acks, chance.choice((1, 2)), unclean, 5, 2, 5))
-        state, steps = model.initial, list[Taken]()
+        begun = state = chance.choice(model.beginnings)
+        steps = list[Taken]()
         while len(steps) < 60 and (possible := list(successors(model, state))):
             steps.append(chance.choice(possible))
             state = steps[-1].state
             model.layout.key(state)
-        yield steps, model.initial, name
+        yield steps, begun, name
 
 
 def test_a_follower_cuts_its_log_where_the_engine_does() -> None:
