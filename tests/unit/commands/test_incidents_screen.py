@@ -14,6 +14,7 @@ from kreplica.errors import ExitCode
 from kreplica.fleet.finding import Certainty, FleetFinding
 from kreplica.fleet.incidents.fleet import FoundIncidents
 from kreplica.fleet.incidents.incident import Incident, incident_order
+from kreplica.fleet.incidents.packed import GatheredFindings, PackedFindings
 from kreplica.health.rules import Severity
 from kreplica.history.selection import Chosen
 
@@ -44,7 +45,7 @@ def fleet(clusters: int, incidents: int) -> FoundIncidents:
     names = {f"id-{number:04}": f"prod-eu-{number:04}" for number in range(clusters)}
     labels = list(names)[: max(1, clusters - 12)]  # of the others nothing is told
     every = [incident(number, drawn.choice(labels), drawn) for number in range(incidents)]
-    left = [every[0].findings[0]] * 321
+    left = GatheredFindings([PackedFindings([every[0].findings[0]] * 321)])
     return FoundIncidents(sorted(every, key=incident_order), left, names, 720 * clusters, Chosen((), (), 0, 0))
 
 
