@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from analyzers.reading.folded import Folded, folded, is_foldable
 from analyzers.reading.sources import Sources
 from analyzers.reading.timeline import Observation
-from analyzers.rules.criteria import Criteria, criteria_of
-from analyzers.rules.over_time import found_over_time, refuse_without_time
+from analyzers.rules.criteria import Criteria, criteria_of, refuse_without_history
+from analyzers.rules.over_time import found_over_time, span_order
 from analyzers.sessions.jvm import is_submitted
 from analyzers.sessions.session import LOCAL_MASTER, require_pyspark, settings_for, spark_session
 from kreplica.errors import ExitCode, InputError, UsageError
@@ -244,7 +244,7 @@ def audit_fleet(
 
     criteria = criteria_of(rules)
     selection = select_fleet(folders, wanted, strict=strict)
-    refuse_without_time(criteria.rules, history=isinstance(selection, HistorySelection))
+    refuse_without_history(criteria, history=isinstance(selection, HistorySelection))
     over_time = () if per_snapshot else judge_over_time(selection, criteria.rules)
     with ExitStack() as afterwards:
         read = selection if per_snapshot else afterwards.enter_context(folded_here(selection, master))
@@ -387,6 +387,7 @@ def run_audit(
     from analyzers.reading.frames import read_fleet
     from analyzers.reading.histories import read_history
     from analyzers.rules.custom_rules import rules_on_spark
+    from analyzers.rules.custom_views import found_in_views
 
     say = stage or _silent
     criteria = criteria_of(rules)
@@ -412,6 +413,8 @@ def run_audit(
         over_time = ()
     elif over_time is None:
         over_time = judge_over_time(selection, criteria.rules, now_ms=now_ms, expect_every_ms=expect_every_ms)
+    if isinstance(selection, HistorySelection) and not per_snapshot:
+        over_time = sorted([*over_time, *found_in_views(spark, selection.chosen, criteria)], key=span_order)
     audit = Audit(fleet, criteria.rules, custom=custom, per_snapshot=per_snapshot, over_time=over_time)
     counts = audit.counts()
     if not isinstance(selection, HistorySelection):

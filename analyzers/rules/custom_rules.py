@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from analyzers.columns import LIVE_BROKERS, Sql
 from analyzers.reading.frames import spark_schema
-from analyzers.rules.rule_files import LIVE, CustomRule, view_fields
+from analyzers.rules.rule_files import LIVE, PARTITIONS_VIEW, CustomRule, view_fields
 from analyzers.sessions.failures import words_of
 from kreplica.errors import InputError
 from kreplica.health.rules import PartitionRule
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def rules_on_spark(spark: SparkSession, rules: Sequence[CustomRule]) -> tuple[PartitionRule, ...]:
-    """The rules as an audit judges by them, once Spark has taken each of their conditions.
+    """The rules on partitions as an audit judges by them, once Spark has taken the condition of each rule of any view.
 
     Args:
         spark: The session.
@@ -32,10 +32,10 @@ def rules_on_spark(spark: SparkSession, rules: Sequence[CustomRule]) -> tuple[Pa
         InputError: A condition is no SQL, names no column of the view, or is neither true nor false.
     """
     if rules:
-        view = _empty_view(spark)
+        views = {view: _empty_view(spark, view) for view in {rule.view for rule in rules}}
         for rule in rules:
-            _check(view, rule)
-    return tuple(_rule_of(rule) for rule in rules)
+            _check(views[rule.view], rule)
+    return tuple(_rule_of(rule) for rule in rules if rule.view == PARTITIONS_VIEW)
 
 
 def _rule_of(rule: CustomRule) -> PartitionRule:
@@ -43,8 +43,8 @@ def _rule_of(rule: CustomRule) -> PartitionRule:
     return PartitionRule(rule.name, rule.severity, Sql(rule.where), rule.message, facts, rule.why)
 
 
-def _empty_view(spark: SparkSession) -> DataFrame:
-    return spark.createDataFrame([], spark_schema(TableSchema("view", tuple(view_fields().values()), ())))
+def _empty_view(spark: SparkSession, view: str) -> DataFrame:
+    return spark.createDataFrame([], spark_schema(TableSchema("view", tuple(view_fields(view).values()), ())))
 
 
 def _check(view: DataFrame, rule: CustomRule) -> None:
@@ -68,7 +68,7 @@ def _refused(rule: CustomRule, error: Exception) -> InputError:
     unknown = _UNKNOWN_COLUMN.search(words)
     if unknown is not None:
         name = unknown["name"].rstrip(".")
-        return rule.refused(f"there is no column {name}", nearest_or_known(name, list(view_fields())))
+        return rule.refused(f"there is no column {name}", nearest_or_known(name, list(view_fields(rule.view))))
     line = next((line for line in words.splitlines() if line.strip()), "")
     return rule.refused(f"its condition is not taken: {re.sub(r' SQLSTATE: .*| ?== SQL .*', '', line)}")
 

@@ -61,7 +61,7 @@ def found_over_time(
     if not names or not chosen.months:
         return []
     asked = Circumstances(newest_ms(chosen) if now_ms is None else now_ms, expect_every_ms, groups or {})
-    return sorted(map(_row, judge_clusters(chosen, asked, names, processes)), key=span_order)
+    return sorted(map(row_of, judge_clusters(chosen, asked, names, processes)), key=span_order)
 
 
 def tallied(rows: Iterable[SpanFinding]) -> Mapping[tuple[str, str, Severity], tuple[int, int]]:
@@ -86,7 +86,8 @@ def worst_first(rows: Iterable[SpanFinding], count: int) -> Sequence[SpanFinding
     return sorted(by_time, key=lambda row: (-row.severity.rank, not row.in_newest))[:count]
 
 
-def _row(one: FleetFinding) -> SpanFinding:
+def row_of(one: FleetFinding) -> SpanFinding:
+    """A finding of a rule over time as a row of the answer."""
     evidence: dict[str, object] = {"certainty": one.certainty.value, "begun_after": _time(one.begun_after_ms)}
     if one.group is not None:
         evidence["group"] = one.group

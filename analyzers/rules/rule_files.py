@@ -3,8 +3,9 @@
 [[rules]]
 name = "thin-orders"
 severity = "critical"                              # info, warning or critical
-where = "topic LIKE 'orders%' AND size(isr) < 2"   # Spark SQL over the columns of VIEW
-message = "in sync {isr} of {replicas}"            # columns that are numbers or lists of them, in braces
+where = "topic LIKE 'orders%' AND size(isr) < 2"   # Spark SQL over the columns of the view
+message = "in sync {isr} of {replicas}"            # columns in braces; of partitions, numbers and lists of them
+view = "partitions"                                # may be left out; the others are those of kreplica/fleet/views
 why = "an order must outlive a broker"             # may be left out
 """
 
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from kreplica.errors import InputError, as_clause, os_reason
 from kreplica.fleet.judging import FLEET_RULES
+from kreplica.fleet.views.catalogue import BY_NAME
 from kreplica.health.rules import ALL_RULES, Severity
 from kreplica.model.nearest_names import nearest_or_known
 from kreplica.model.predicates import PREDICATES
@@ -34,7 +36,7 @@ MOST_RULES = 12
 
 LIVE = "live_brokers"
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}", re.ASCII)
-_KEYS = ("name", "severity", "where", "message", "why")
+_KEYS = ("name", "severity", "where", "message", "why", "view")
 _NEEDED = _KEYS[:4]
 _REFUSED = re.compile(
     r"--|/\*|\b(?:select|using|(?:try_)?reflect|java_method|rand|randn|random|randstr|uniform|uuid|shuffle|sleep"
@@ -45,11 +47,26 @@ _REFUSED = re.compile(
 """Words of SQL that read other tables, call Java, raise errors or tell something else each time that they are asked."""
 
 
-def view_fields() -> Mapping[str, Field]:
-    """The columns over which a rule is written: what dumps and histories both tell of a partition, and what follows.
+PARTITIONS_VIEW = PARTITIONS.name
+"""The view of rules that name none: dumps have it, too."""
 
-    The columns of the partition but for its offsets, the ids of the brokers that are alive, each predicate by name.
+
+def view_names() -> list[str]:
+    """Names of all views."""
+    return [PARTITIONS_VIEW, *BY_NAME]
+
+
+def view_fields(view: str = PARTITIONS_VIEW) -> Mapping[str, Field]:
+    """The columns over which a rule is written.
+
+    Of partitions: what dumps and histories both tell, and what follows. These are the columns of the partition but for
+    its offsets, the ids of the brokers that are alive, each predicate by name.
+
+    Args:
+        view: Name of the view.
     """
+    if view != PARTITIONS_VIEW:
+        return BY_NAME[view].columns
     table = _history_table()
     fields = {field.name: field for field in PARTITIONS.fields if field.name not in table.measured}
     doc = "ids of the brokers that are alive"
@@ -67,7 +84,7 @@ def _history_table() -> HistoryTable:
 
 @dataclass(frozen=True, slots=True)
 class CustomRule:
-    """A rule of a user on partitions.
+    """A rule of a user on partitions, or on another view.
 
     Args:
         name: Its name; no other rule has it.
@@ -76,6 +93,7 @@ class CustomRule:
         message: Text of a finding, with ``{column}`` in place of values.
         why: Reason for the rule; may be empty.
         file: The file that has it.
+        view: Name of the view.
     """
 
     name: str
@@ -84,6 +102,7 @@ class CustomRule:
     message: str
     why: str
     file: str
+    view: str = PARTITIONS_VIEW
 
     @property
     def facts(self) -> tuple[str, ...]:
@@ -142,6 +161,9 @@ def _rule_of(table: Mapping[str, object], file: str, place: str, before: Sequenc
     if not _NAME.fullmatch(texts["name"]):
         reason = f"{texts['name']!r} is no name of a rule"
         raise InputError(file, place, reason, "use small letters, digits and hyphens")
+    if texts.get("view", PARTITIONS_VIEW) not in view_names():
+        reason = f"there is no view {texts['view']}"
+        raise InputError(file, f"rule {texts['name']}", reason, nearest_or_known(texts["view"], view_names()))
     rule = CustomRule(file=file, **{**texts, "severity": _severity(texts, file), "why": texts.get("why", "")})  # type: ignore[arg-type]
     if rule.name in before:
         raise rule.refused("two rules of the file have this name")
@@ -162,7 +184,7 @@ def _severity(texts: Mapping[str, str], file: str) -> Severity:
 def _check_words(rule: CustomRule) -> None:
     word = _REFUSED.search(_without_strings(rule.where))
     if word is not None:
-        reason = f"{word[0].strip().lower()} is not taken in where: a rule judges one partition by its columns"
+        reason = f"{word[0].strip().lower()} is not taken in where: a rule judges one row by its columns"
         raise rule.refused(reason)
     try:
         names = rule.facts
@@ -171,8 +193,9 @@ def _check_words(rule: CustomRule) -> None:
     odd = [field for _, field, form, conversion in Formatter().parse(rule.message) if form or conversion]
     if odd:
         raise rule.refused(f"its message names {odd[0]} with a format or a conversion", "write the name alone")
-    fields = view_fields()
-    shown = [name for name, field in fields.items() if field.kind in (Kind.INT32, Kind.INT_LIST)]
+    fields = view_fields(rule.view)
+    kinds = (Kind.INT32, Kind.INT_LIST) if rule.view == PARTITIONS_VIEW else tuple(Kind)
+    shown = [name for name, field in fields.items() if field.kind in kinds]
     for name in names:
         if name not in fields:
             raise rule.refused(f"its message names {name or 'nothing'} in braces", nearest_or_known(name, shown))

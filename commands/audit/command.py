@@ -163,8 +163,8 @@ def audit(
         run_audit,
         select_fleet,
     )
-    from analyzers.rules.criteria import Criteria
-    from analyzers.rules.over_time import FLEET_NAMES, refuse_without_group, refuse_without_time
+    from analyzers.rules.criteria import Criteria, refuse_without_history
+    from analyzers.rules.over_time import FLEET_NAMES, refuse_without_group
     from analyzers.rules.rule_files import read_rules
     from commands.audit.answer import answer_to
     from commands.audit.sample import with_sample
@@ -191,7 +191,7 @@ def audit(
     selection = select_fleet(
         with_sample(folders), wanted_of(clusters_of(cluster, cluster_group), since, until), strict=strict
     )
-    refuse_without_time(criteria.rules, history=isinstance(selection, HistorySelection))
+    refuse_without_history(criteria, history=isinstance(selection, HistorySelection))
     with ExitStack() as afterwards, ExitStack() as running:
         with Progress() as progress:
             progress.say("judging by rules over time")

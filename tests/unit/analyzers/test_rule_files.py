@@ -8,7 +8,7 @@ import pytest
 
 from analyzers.judging.findings import Judged
 from analyzers.judging.flags import MOST
-from analyzers.rules.rule_files import MOST_RULES, read_rules, view_fields
+from analyzers.rules.rule_files import MOST_RULES, read_rules, view_fields, view_names
 from kreplica.errors import InputError
 from kreplica.health.rules import ALL_RULES, Severity
 
@@ -53,6 +53,9 @@ def test_a_rule_has_its_name_severity_condition_message_and_the_columns_that_the
         ({"message": "{leader!r}"}, "its message names leader with a format or a conversion"),
         ({"where": " "}, "rule 1; its where is no text, or empty"),
         ({"where": True}, "rule 1; its where is no text, or empty"),
+        ({"view": "topic"}, "rule thin; there is no view topic; did you mean topics?"),
+        ({"view": "disks", "message": "{isr}"}, "its message names isr in braces"),
+        ({"view": "disks", "message": "{usable}"}, "its message names usable in braces; did you mean usable_bytes"),
         ({"when": "true"}, "rule 1; unknown key when; did you mean where?"),
         ({"where": "exists (SELECT 1)"}, "select is not taken in where"),
         ({"where": "leader in (from parquet.`x`)"}, "from is not taken in where"),
@@ -66,6 +69,12 @@ def test_what_cannot_be_used_is_refused_with_its_place(change: dict[str, object]
         read_rules(written(tmp_path, {**THIN, **change}))
     assert said in str(refused.value)
     assert str(refused.value).startswith(f"cannot read {tmp_path / 'rules.toml'}, rule ")
+
+
+def test_a_rule_over_another_view_shows_any_of_its_columns(tmp_path: Path) -> None:
+    path = written(tmp_path, {**THIN, "view": "configs", "where": "true", "message": "{entity} {name} {value}"})
+    (rule,) = read_rules(path)
+    assert (rule.view, rule.facts) == ("configs", ("entity", "name", "value"))
 
 
 def test_words_in_quotes_and_distinct_from_are_no_queries(tmp_path: Path) -> None:
@@ -109,6 +118,7 @@ def test_as_many_rules_as_a_file_may_have_fit_beside_all_others() -> None:
 def test_every_column_of_the_view_is_documented(root: Path) -> None:
     text = (root / "docs/fleet.md").read_text(encoding="utf-8")
     section = text.partition("### Rules of your own")[2].partition("\n## ")[0]
-    missing = [name for name in view_fields() if f"`{name}`" not in section]
-    assert missing == []
+    for view in view_names():
+        part = section.partition(f"`{view}`")[2]
+        assert [name for name in view_fields(view) if f"`{name}`" not in part] == []
     assert {"offset", "end_offset"}.isdisjoint(view_fields())
