@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -42,9 +43,10 @@ from kreplica.history.months.observations import SCHEMA, Seen, from_table, newes
 from kreplica.history.months.samples import all_samples
 from kreplica.history.tables import TABLES, HistoryTable
 from kreplica.model.columns import Indices, Integers, StringColumn
-from kreplica.model.nearest_names import nearest_or_known
+from kreplica.model.nearest_names import LISTED, nearest_names
 from kreplica.model.schema import TableSchema
 from kreplica.model.table import Table
+from kreplica.model.words import counted, listed
 from kreplica.store.layout import path_segment
 from kreplica.store.selection import Wanted
 from kreplica.store.verification import FileProblem
@@ -427,13 +429,21 @@ def find_cluster(storage: Storage, name: str | None = None, until: datetime | No
     fitting = [one for one in clusters if name is None or any(fnmatchcase(word, name) for word in named[one])]
     if len(fitting) == 1:
         return fitting[0]
-    words = {one: " ".join(dict.fromkeys(named[one])) for one in fitting or clusters}
     where = storage.named("")
     if fitting:
         what = f"{where} holds {len(fitting)} clusters" + ("" if name is None else f" that fit {name}")
-        raise UsageError(what, f"they are {', '.join(words.values())}", "name one of them by --cluster")
-    near = nearest_or_known(str(name), [word for one in named.values() for word in one])
-    raise UsageError(f"{where} holds no cluster {name}", near, "kreplica history --in DIR lists those that it holds")
+        told = listed([_told(*named[one]) for one in fitting], LISTED)
+        fix = f"--cluster ID, or --dump {shlex.quote(f'{where}/cluster=ID')} where there is no such option, names one"
+        raise UsageError(what, f"they are {told}", fix)
+    near = nearest_names(str(name), list(dict.fromkeys(word for one in named.values() for word in one)))
+    reason = f"did you mean {', '.join(near)}?" if near else f"it has {counted(len(clusters), 'cluster')}"
+    raise UsageError(
+        f"{where} holds no cluster {name}", reason, f"kreplica history --in {shlex.quote(where)} lists them"
+    )
+
+
+def _told(label: str, name: str | None = None) -> str:
+    return label if name is None or name == label else f"{name} ({label})"
 
 
 def _label_and_name(storage: Storage, cluster: str, until: datetime | None) -> tuple[str, ...]:

@@ -103,8 +103,9 @@ def test_the_age_of_the_last_snapshot_is_told_and_counts_to_the_moment(tmp_path:
     ("cluster", "hours", "reason"),
     [
         (None, 9, "holds 2 clusters"),
-        ("prod*", 9, "holds 2 clusters that fit prod"),
-        ("Zk7", 9, "holds no cluster Zk7"),
+        ("prod*", 9, r"holds 2 clusters that fit prod\*; they are prod-eu \(Zk5\), prod-us \(Zk6\); --cluster ID, or"),
+        ("Zk7", 9, "holds no cluster Zk7; did you mean Zk"),
+        ("else", 9, "holds no cluster else; it has 2 clusters; kreplica history --in .* lists them"),
         ("Zk5", -1, "no snapshot of Zk5 at or before 2026-03-31T19:00"),
         ("prod-us", -1, "no snapshot of Zk6 at or before 2026-03-31T19:00"),
     ],
@@ -115,6 +116,13 @@ def test_one_cluster_and_a_moment_that_it_has(tmp_path: Path, cluster: str | Non
     with pytest.raises(UsageError, match=reason):
         history.as_of(cluster, moment(MARCH + hours * HOUR))
     assert len(history.as_of("prod-us").partitions) == len(history.as_of("Zk6").partitions) == 2
+
+
+def test_of_many_clusters_a_few_are_named(tmp_path: Path) -> None:
+    for number in range(15):
+        ingest([candidate(TWO[0], f"Zk{number:02}", name="prod")], LocalStorage(tmp_path))
+    with pytest.raises(UsageError, match=r"holds 15 clusters; they are prod \(Zk00\), .*prod \(Zk11\) and 3 more;"):
+        open_history(tmp_path).as_of(None, moment(MARCH + 9 * HOUR))
 
 
 def _cut(path: Path) -> None:
