@@ -48,13 +48,13 @@ def linked(model: Model) -> tuple[FunctionType, FunctionType, FunctionType]:
     check = kernel.checks_nothing()
     for place, invariant in reversed(list(enumerate(model.invariants))):
         check = kernel.checks(place, invariant.holds, check)
-    arrive = kernel.arrives(_filling(model), check)
+    arrive, take_in = kernel.arrives(_filling(model)), kernel.takes_in(unpack, check)
     expand = kernel.takes_nothing()
     for action in reversed(model.actions):
         expand = _taking(action, arrive, unpack, expand)
     return (
-        with_globals(kernel.begin, arrive=arrive),
-        with_globals(kernel.explore, unpack=unpack, expand=expand),
+        with_globals(kernel.begin, arrive=arrive, take_in=take_in),
+        with_globals(kernel.explore, unpack=unpack, expand=expand, take_in=take_in),
         with_globals(kernel.refill),
     )
 

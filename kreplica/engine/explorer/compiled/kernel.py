@@ -5,6 +5,10 @@ globals, the others by closures: ``build.py`` puts them together for one model.
 
 The table has a slot for every second state or so: 0 if it is free, otherwise 1 + the number of the state whose words
 hash to it or to an occupied one before it. States are compared word by word, so no state is taken for another.
+
+States that actions lead to wait in a queue until there are ``BATCH`` of them: so what takes actions works on a few
+records alone, and the arrays of the search are not passed through all of it. They are taken in as they came, and not at
+all once nothing is left to check, so that a search finds the same states as one without a queue.
 """
 
 from __future__ import annotations
@@ -14,9 +18,13 @@ from typing import Any, NamedTuple
 
 from kreplica.engine.explorer.symmetry import Order, ascending
 
-COUNT, HEAD, DEPTH, LEVEL_END, UNBROKEN, OUT_OF_RANGE = range(6)
+COUNT, HEAD, DEPTH, LEVEL_END, UNBROKEN, OUT_OF_RANGE, QUEUED, FETCHED = range(8)
 """Numbers of the control array: states found; those whose actions were taken; levels begun; the end of the present
-level; invariants that hold so far; 1 once a number did not fit its bits."""
+level; invariants that hold so far; 1 once a number did not fit its bits; states that wait in the queue; a sum of what
+was read ahead, which nobody reads: without it that reading would be compiled away."""
+
+BATCH = 128
+"""States that wait until they are taken in together."""
 
 DONE, PAUSED, FULL, CROWDED = range(4)
 """Reasons to return: nothing is left to do; as many states were taken as asked for; the states, or the slots, need
@@ -29,6 +37,23 @@ _MULTIPLIERS = (0x2545F4914F6CDD1D, 0x369DEA0F31A53F85)
 _LOW_HALF = 0xFFFFFFFF
 
 
+class Scratch(NamedTuple):
+    """Records that actions are taken on: passed as pointers, so that functions that call each other are cheap.
+
+    Args:
+        notes: A record: ``control``, the numbers of the search; ``broken``, the first state that breaks each invariant
+            or one of the two values above; ``present``, the words of the state whose actions are taken; ``packed`` and
+            ``tried``, the words of a state; ``ranks`` of replicas; ``queue``, the words of the states that wait, one
+            after the other, ``queue_parents``, the state that each comes from, and ``queue_slots``, its first slot.
+        state: A record with a state's fields, which actions change.
+        other: The same, for a state with its replicas exchanged.
+    """
+
+    notes: Any
+    state: Any
+    other: Any
+
+
 class Store(NamedTuple):
     """Arrays of a search.
 
@@ -36,19 +61,13 @@ class Store(NamedTuple):
         words: The words of each state.
         parents: The state that each was first reached from, -1 of those that the model begins in.
         slots: The table.
-        notes: A record: ``control``, the numbers of the search; ``broken``, the first state that breaks each invariant
-            or one of the two values above; ``packed`` and ``tried``, the words of a state; ``ranks`` of replicas.
-        state: A record with a state's fields, which actions change. Records are passed as one pointer, so that what
-            takes a state compiles fast.
-        other: The same, for a state with its replicas exchanged.
+        scratch: Records that the taking of actions works on.
     """
 
     words: Any
     parents: Any
     slots: Any
-    notes: Any
-    state: Any
-    other: Any
+    scratch: Any
 
 
 def slot_of(words: Any, slots: int) -> int:
@@ -83,8 +102,8 @@ def less(one: Any, other: Any) -> bool:
 def packs(pack: Callable[..., Any]) -> Callable[..., Any]:
     """Builds what packs the state of the record."""
 
-    def fill(store: Any) -> int:
-        return int(pack(store.state, store.notes.packed))
+    def fill(scratch: Any) -> int:
+        return int(pack(scratch.state, scratch.notes.packed))
 
     return fill
 
@@ -98,16 +117,16 @@ def packs_representative(
 ) -> Callable[..., Any]:
     """Builds what packs the state that stands for the one of the record: ``symmetry.representative_of``."""
 
-    def fill(store: Any) -> int:
-        packed, tried, ranks = store.notes.packed, store.notes.tried, store.notes.ranks
+    def fill(scratch: Any) -> int:
+        packed, tried, ranks = scratch.notes.packed, scratch.notes.tried, scratch.notes.ranks
         for replica in range(len(ranks)):
-            ranks[replica] = rank(store.state, replica)
+            ranks[replica] = rank(scratch.state, replica)
         over, found = 0, False
         for number in range(len(orders)):
             if not ascending(ranks, orders[number]):
                 continue
-            permute(store.state, orders[number], places[number], store.other)
-            over |= pack(store.other, tried)
+            permute(scratch.state, orders[number], places[number], scratch.other)
+            over |= pack(scratch.other, tried)
             if not found or less(tried, packed):
                 for word in range(len(packed)):
                     packed[word] = tried[word]
@@ -117,34 +136,89 @@ def packs_representative(
     return fill
 
 
-def arrives(fill: Callable[..., Any], check: Callable[..., Any]) -> Callable[..., Any]:
-    """Builds what takes in the state of the record: packs it, looks it up and adds it if it is new."""
+def arrives(fill: Callable[..., Any]) -> Callable[..., Any]:
+    """Builds what puts the state of the record into the queue."""
 
-    def arrive(store: Any, parent: int) -> None:
-        packed, words, slots, control = store.notes.packed, store.words, store.slots, store.notes.control
-        if fill(store) != 0:
-            control[OUT_OF_RANGE] = 1
+    def arrive(scratch: Any, parent: int) -> None:
+        notes = scratch.notes
+        if fill(scratch) != 0:
+            notes.control[OUT_OF_RANGE] = 1
             return
-        slot = slot_of(packed, len(slots))
-        while slots[slot] != 0:
-            if same(words[slots[slot] - 1], packed):
-                return
-            slot = slot + 1 if slot + 1 < len(slots) else 0
-        new = control[COUNT]
-        control[COUNT] = new + 1
-        slots[slot] = new + 1
-        for word in range(len(packed)):
-            words[new, word] = packed[word]
-        store.parents[new] = parent
-        check(store, new)
+        place, size = notes.control[QUEUED], len(notes.packed)
+        notes.control[QUEUED] = place + 1
+        for word in range(size):
+            notes.queue[place * size + word] = notes.packed[word]
+        notes.queue_parents[place] = parent
 
     return arrive
+
+
+def fetch(notes: Any, words: Any, slots: Any) -> None:
+    """Notes the first slot of each state that waits, and reads that slot and the state in it.
+
+    Table and states are larger than a processor's cache: what these readings wait for, they wait for together.
+    """
+    packed, size, count, fetched = notes.packed, len(notes.packed), notes.control[QUEUED], 0
+    for place in range(count):
+        for word in range(size):
+            packed[word] = notes.queue[place * size + word]
+        slot = slot_of(packed, len(slots))
+        notes.queue_slots[place] = slot
+        fetched += slots[slot]
+    for place in range(count):
+        held = slots[notes.queue_slots[place]]
+        if held != 0:
+            fetched += words[held - 1, 0]
+    notes.control[FETCHED] = fetched
+
+
+def takes_in(unpack: Callable[..., Any], check: Callable[..., Any]) -> Callable[..., Any]:
+    """Builds what takes in the states that wait: those that are new are added and checked, until nothing is to check.
+
+    Then it is as if no action of a later state had been taken.
+    """
+
+    def add(store: Any, place: int, slot: int) -> None:
+        notes, size = store.scratch.notes, len(store.scratch.notes.packed)
+        new = notes.control[COUNT]
+        notes.control[COUNT] = new + 1
+        store.slots[slot] = new + 1
+        for word in range(size):
+            store.words[new, word] = notes.packed[word]
+        store.parents[new] = notes.queue_parents[place]
+        unpack(notes.packed, store.scratch.state)
+        check(store.scratch, new)
+
+    def take_in(store: Any) -> None:
+        notes, slots = store.scratch.notes, store.slots
+        control, packed, size = notes.control, notes.packed, len(notes.packed)
+        fetch(notes, store.words, slots)
+        last = control[HEAD] - 1
+        for place in range(control[QUEUED]):
+            if control[UNBROKEN] == 0 and notes.queue_parents[place] != last:
+                break
+            for word in range(size):
+                packed[word] = notes.queue[place * size + word]
+            slot = notes.queue_slots[place]
+            while slots[slot] != 0 and not same(store.words[slots[slot] - 1], packed):
+                slot = slot + 1 if slot + 1 < len(slots) else 0
+            if slots[slot] == 0:
+                unbroken = control[UNBROKEN]
+                add(store, place, slot)
+                if unbroken > 0 and control[UNBROKEN] == 0:
+                    last = notes.queue_parents[place]
+        control[QUEUED] = 0
+        if last != control[HEAD] - 1:
+            control[HEAD] = last + 1
+            control[OUT_OF_RANGE] = 0
+
+    return take_in
 
 
 def checks_nothing() -> Callable[..., Any]:
     """The end of the invariants."""
 
-    def check(store: Any, new: int) -> None:
+    def check(scratch: Any, new: int) -> None:
         pass
 
     return check
@@ -153,11 +227,11 @@ def checks_nothing() -> Callable[..., Any]:
 def checks(place: int, holds: Callable[..., Any], rest: Callable[..., Any]) -> Callable[..., Any]:
     """Builds the check of one invariant, and of those behind it."""
 
-    def check(store: Any, new: int) -> None:
-        if store.notes.broken[place] == UNBROKEN_YET and not holds(store.state):
-            store.notes.broken[place] = new
-            store.notes.control[UNBROKEN] -= 1
-        rest(store, new)
+    def check(scratch: Any, new: int) -> None:
+        if scratch.notes.broken[place] == UNBROKEN_YET and not holds(scratch.state):
+            scratch.notes.broken[place] = new
+            scratch.notes.control[UNBROKEN] -= 1
+        rest(scratch, new)
 
     return check
 
@@ -165,7 +239,7 @@ def checks(place: int, holds: Callable[..., Any], rest: Callable[..., Any]) -> C
 def takes_nothing() -> Callable[..., Any]:
     """The end of the actions."""
 
-    def expand(store: Any, parent: int) -> None:
+    def expand(scratch: Any, parent: int) -> None:
         pass
 
     return expand
@@ -180,12 +254,12 @@ def takes_one(
 ) -> Callable[..., Any]:
     """Builds the taking of an action with one choice, and of those behind it."""
 
-    def expand(store: Any, parent: int) -> None:
+    def expand(scratch: Any, parent: int) -> None:
         for first in range(firsts):
-            if take(store.state, first):
-                arrive(store, parent)
-                unpack(store.words[parent], store.state)
-        rest(store, parent)
+            if take(scratch.state, first):
+                arrive(scratch, parent)
+                unpack(scratch.notes.present, scratch.state)
+        rest(scratch, parent)
 
     return expand
 
@@ -201,13 +275,13 @@ def takes_two(
 
     firsts, seconds = choices
 
-    def expand(store: Any, parent: int) -> None:
+    def expand(scratch: Any, parent: int) -> None:
         for first in range(firsts):
             for second in range(seconds):
-                if take(store.state, first, second):
-                    arrive(store, parent)
-                    unpack(store.words[parent], store.state)
-        rest(store, parent)
+                if take(scratch.state, first, second):
+                    arrive(scratch, parent)
+                    unpack(scratch.notes.present, scratch.state)
+        rest(scratch, parent)
 
     return expand
 
@@ -219,14 +293,14 @@ def finds(fill: Callable[..., Any]) -> Callable[..., Any]:
     """Builds what finds the place of the state of the record among those that are known."""
 
     def find(store: Any) -> int:
-        packed, words, slots = store.notes.packed, store.words, store.slots
-        fill(store)
+        packed, words, slots = store.scratch.notes.packed, store.words, store.slots
+        fill(store.scratch)
         slot = slot_of(packed, len(slots))
         while slots[slot] != 0:
             if same(words[slots[slot] - 1], packed):
                 return int(slots[slot] - 1)
             slot = slot + 1 if slot + 1 < len(slots) else 0
-        store.notes.control[OUT_OF_RANGE] = 1
+        store.scratch.notes.control[OUT_OF_RANGE] = 1
         return 0
 
     return find
@@ -252,10 +326,10 @@ def reaches_by_one(
 
     def reaches(store: Any, marks: Any, state: int) -> bool:
         for first in range(firsts):
-            if take(store.state, first):
+            if take(store.scratch.state, first):
                 if marks[find(store)]:
                     return True
-                unpack(store.words[state], store.state)
+                unpack(store.words[state], store.scratch.state)
         return bool(rest(store, marks, state))
 
     return reaches
@@ -275,10 +349,10 @@ def reaches_by_two(
     def reaches(store: Any, marks: Any, state: int) -> bool:
         for first in range(firsts):
             for second in range(seconds):
-                if take(store.state, first, second):
+                if take(store.scratch.state, first, second):
                     if marks[find(store)]:
                         return True
-                    unpack(store.words[state], store.state)
+                    unpack(store.words[state], store.scratch.state)
         return bool(rest(store, marks, state))
 
     return reaches
@@ -286,17 +360,17 @@ def reaches_by_two(
 
 def mark(store: Any, marks: Any) -> None:
     """Marks each state in which the goal is not reached."""
-    for state in range(store.notes.control[COUNT]):
-        unpack(store.words[state], store.state)  # type: ignore[name-defined] # noqa: F821
-        marks[state] = not reached(store.state)  # type: ignore[name-defined] # noqa: F821
+    for state in range(store.scratch.notes.control[COUNT]):
+        unpack(store.words[state], store.scratch.state)  # type: ignore[name-defined] # noqa: F821
+        marks[state] = not reached(store.scratch.state)  # type: ignore[name-defined] # noqa: F821
 
 
 def spread(store: Any, marks: Any) -> bool:
     """Marks states from which one step leads to a marked one, the last first; True if there were any."""
     changed = False
-    for state in range(store.notes.control[COUNT] - 1, -1, -1):
+    for state in range(store.scratch.notes.control[COUNT] - 1, -1, -1):
         if not marks[state]:
-            unpack(store.words[state], store.state)  # type: ignore[name-defined] # noqa: F821
+            unpack(store.words[state], store.scratch.state)  # type: ignore[name-defined] # noqa: F821
             if reaches(store, marks, state):  # type: ignore[name-defined] # noqa: F821
                 marks[state] = changed = True
     return changed
@@ -307,7 +381,8 @@ def spread(store: Any, marks: Any) -> bool:
 
 def begin(store: Any) -> None:
     """Takes in a state that the model begins in, which stands in the record."""
-    arrive(store, -1)  # type: ignore[name-defined] # noqa: F821
+    arrive(store.scratch, -1)  # type: ignore[name-defined] # noqa: F821
+    take_in(store)  # type: ignore[name-defined] # noqa: F821
 
 
 def explore(store: Any, most: int, states: int) -> int:
@@ -319,31 +394,40 @@ def explore(store: Any, most: int, states: int) -> int:
         states: How many states.
 
     Returns:
-        Why it returns.
+        Why it returns; no state waits then.
     """
-    control, slots = store.notes.control, store.slots
+    control, present, slots = store.scratch.notes.control, store.scratch.notes.present, store.slots
     end = control[HEAD] + states
-    while control[HEAD] < control[COUNT] and control[UNBROKEN] > 0 and control[OUT_OF_RANGE] == 0:
+    while True:
+        needed = control[COUNT] + control[QUEUED] + most
+        full, crowded = needed > len(store.parents), 3 * needed > 2 * len(slots)
+        ends = control[HEAD] in (end, control[LEVEL_END], control[COUNT]) or control[OUT_OF_RANGE] != 0
+        if control[QUEUED] > 0 and (control[QUEUED] >= BATCH or full or crowded or ends):
+            take_in(store)  # type: ignore[name-defined] # noqa: F821
+            continue
         head = control[HEAD]
+        if head == control[COUNT] or control[UNBROKEN] == 0 or control[OUT_OF_RANGE] != 0:
+            return DONE
         if head == end:
             return PAUSED
-        if control[COUNT] + most > len(store.parents):
+        if full:
             return FULL
-        if 3 * (control[COUNT] + most) > 2 * len(slots):
+        if crowded:
             return CROWDED
         if head == control[LEVEL_END]:
             control[DEPTH] += 1
             control[LEVEL_END] = control[COUNT]
-        unpack(store.words[head], store.state)  # type: ignore[name-defined] # noqa: F821
-        expand(store, head)  # type: ignore[name-defined] # noqa: F821
+        for word in range(len(present)):
+            present[word] = store.words[head, word]
+        unpack(present, store.scratch.state)  # type: ignore[name-defined] # noqa: F821
+        expand(store.scratch, head)  # type: ignore[name-defined] # noqa: F821
         control[HEAD] = head + 1
-    return DONE
 
 
 def refill(store: Any) -> None:
     """Puts every state into a new table."""
     words, slots = store.words, store.slots
-    for state in range(store.notes.control[COUNT]):
+    for state in range(store.scratch.notes.control[COUNT]):
         slot = slot_of(words[state], len(slots))
         while slots[slot] != 0:
             slot = slot + 1 if slot + 1 < len(slots) else 0

@@ -9,7 +9,7 @@ import numpy as np
 
 from kreplica.engine.explorer.compiled import kernel
 from kreplica.engine.explorer.compiled.build import backwards_of, kernel_of
-from kreplica.engine.explorer.compiled.kernel import Store
+from kreplica.engine.explorer.compiled.kernel import Scratch, Store
 from kreplica.engine.explorer.explored import Explored, Progress, ended
 from kreplica.engine.explorer.layout import Layout, OutOfRangeError, State
 from kreplica.engine.explorer.model import Goal, Invariant, Model, successors
@@ -43,35 +43,41 @@ class _Search:
         self.model, self.layout = model, layout
         self.most = min(_MOST_STATES, memory // (8 * words + BYTES_BESIDE_WORDS + bool(goals)))
         capacity = min(self.most, FEWEST_SLOTS // 2) + self.kernel.most
+        waiting = kernel.BATCH + self.kernel.most
+        notes = _record(
+            {
+                "control": 8,
+                "broken": len(model.invariants),
+                "present": words,
+                "packed": words,
+                "tried": words,
+                "ranks": model.symmetry.replicas if model.symmetry else 1,
+                "queue": waiting * words,
+                "queue_parents": waiting,
+                "queue_slots": waiting,
+            }
+        )
+        state, other = (_record({name: field.count for name, field in layout.fields.items()}) for _ in range(2))
+        self.notes = notes
         self.store = Store(
             words=np.empty((capacity, words), dtype=np.int64),
             parents=np.empty(capacity, dtype=np.int32),
             slots=np.zeros(FEWEST_SLOTS, dtype=np.int32),
-            notes=_record(
-                {
-                    "control": 6,
-                    "broken": len(model.invariants),
-                    "packed": words,
-                    "tried": words,
-                    "ranks": model.symmetry.replicas if model.symmetry else 1,
-                }
-            ),
-            state=_record({name: field.count for name, field in layout.fields.items()}),
-            other=_record({name: field.count for name, field in layout.fields.items()}),
+            scratch=Scratch(notes, state, other),
         )
-        self.store.notes["control"][:] = [0, 0, 1, 1, len(invariants) + bool(goals), 0]
-        self.store.notes["broken"][:] = [
+        notes["control"][:] = [0, 0, 1, 1, len(invariants) + bool(goals), 0, 0, 0]
+        notes["broken"][:] = [
             kernel.UNBROKEN_YET if one in invariants else kernel.NOT_ASKED for one in model.invariants
         ]
         for begins in model.beginnings:
             for name, numbers in zip(layout.fields, begins, strict=True):
-                self.store.state[name][:] = numbers
+                state[name][:] = numbers
             self.kernel.begin(self.store)
-        self.store.notes["control"][kernel.LEVEL_END] = self.number(kernel.COUNT)
+        notes["control"][kernel.LEVEL_END] = self.number(kernel.COUNT)
 
     def number(self, place: int) -> int:
         """One of the numbers of the control array."""
-        return int(self.store.notes["control"][place])
+        return int(self.notes["control"][place])
 
     def go_on(self) -> int:
         """Takes the actions of some states, with more room if it is needed.
@@ -138,7 +144,7 @@ class _Search:
         """For each invariant that is broken, and each of some goals that does not settle, the way there."""
         places = {
             invariant.name: int(place)
-            for invariant, place in zip(self.model.invariants, self.store.notes["broken"], strict=True)
+            for invariant, place in zip(self.model.invariants, self.notes["broken"], strict=True)
             if place >= 0
         }
         for goal in goals:

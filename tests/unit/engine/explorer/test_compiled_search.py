@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small_models import counters, one_more, two_more
+from small_models import Counters, counters, one_more, two_more
 
 from kreplica.engine.explorer import plain_search
 from kreplica.engine.explorer.compiled import search as compiled_search
 from kreplica.engine.explorer.compiled.build import linked
 from kreplica.engine.explorer.compiled.compiler import KEPT_FOLDERS, code_folder, digest
 from kreplica.engine.explorer.explored import Explored, Progress
-from kreplica.engine.explorer.layout import OutOfRangeError
+from kreplica.engine.explorer.layout import Field, Layout, OutOfRangeError
 from kreplica.engine.explorer.model import Model
 from kreplica.engine.explorer.one_partition import rules
 from kreplica.engine.explorer.one_partition.models import TABLES, model_of
@@ -249,6 +249,21 @@ def test_a_number_that_its_field_cannot_hold_ends_the_search() -> None:
         model = counters(8, two_more, room=7)
         with pytest.raises(OutOfRangeError, match=r"(left|right) is \[8\], not 1 of 0 to 7"):
             search(model, model.invariants[:1], PLENTY)
+
+
+def three_left_out(value: int) -> int:
+    return 4 if value == 2 else value + 1
+
+
+def test_what_comes_after_the_last_invariant_is_broken_is_not_taken() -> None:
+    """(2, 0) leads to (2, 1), which breaks it; (0, 2), two states later on the same level, to a right of 4: no room."""
+    layout = Layout(Counters, {"left": Field(7), "right": Field(3)})
+    model = replace(counters(6, three_left_out), layout=layout)
+    plain = plain_search.search(model, model.invariants[1:], PLENTY)
+    assert len(plain.broken["together"]) == 4
+    assert explore(model, "together") == plain
+    with pytest.raises(OutOfRangeError):
+        explore(model, "together", "below")
 
 
 @pytest.mark.slow
