@@ -37,6 +37,7 @@ MODULES: dict[str, str] = {
     "hw-truncation-divergence": "truncation",
     "fast-failover-divergence": "truncation",
     "stale-leader-truncation": "truncation",
+    "stale-fenced-answer": "truncation",
     "counterexample": "truncation",
     "premature-isr-join": "isr",
     "unfenced-fetch": "truncation",
