@@ -22,6 +22,21 @@ def recovered_end_offset(log_end: int, flushed_end: int, power_lost: bool, kept:
     return min(log_end, flushed_end + kept) if power_lost else log_end
 
 
+def flushed_after_start(log_end: int, flushed_end: int, power_lost: bool) -> int:
+    """Returns the offset up to which a log is on the disk once its broker has started again.
+
+    Recovery reads records and flushes none: those of a killed process stay in the page cache, and are lost if power is
+    lost then. What is read after a loss of power was on the disk. LogLoader.recoverLog, in every version; up to 2.7
+    Log.recoverLog raised the recovery point to the log end offset all the same (KAFKA-10101).
+
+    Args:
+        log_end: The log end offset after recovery.
+        flushed_end: Offset up to which the log had been flushed.
+        power_lost: Whether the page cache was gone.
+    """
+    return log_end if power_lost else min(flushed_end, log_end)
+
+
 def recovered_high_watermark(checkpointed: int, log_start: int, log_end: int) -> int:
     """The high watermark a replica starts with: that of the last checkpoint, kept within the log.
 

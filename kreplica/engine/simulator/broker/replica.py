@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from kreplica.engine.rules.replication.durability import (
     flush_is_due,
     flush_is_overdue,
+    flushed_after_start,
     recovered_end_offset,
     recovered_high_watermark,
     recovery_begins,
@@ -180,8 +181,10 @@ class Replica:
         self.broker.emit(Kind.RECOVERY_BEGINS, self.partition, begin)
         end = recovered_end_offset(log.end, log.flushed, power_lost, kept)
         lost = log.end - end
+        flushed = log.flushed
         log.truncate(end)
-        self.flush()
+        log.flushed = log.end if clean else flushed_after_start(log.end, flushed, power_lost)
+        self.flushed_at = self.broker.clock.now
         self._rebuild_producers()
         self.high_watermark = recovered_high_watermark(self.checkpointed, log.start, log.end)
         self.leadership = None

@@ -96,6 +96,18 @@ def test_power_loss_takes_what_was_not_flushed_and_a_kill_does_not() -> None:
     assert [fields_of(e)["lost"] for e in of(killed, Kind.RECOVERED)] == [0, 0, 0]
 
 
+def test_recovery_after_a_kill_flushes_nothing() -> None:
+    """LogLoader.recoverLog: as recovery-point-offset-checkpoint of killed brokers of 3.9.2 and 4.3.1 showed, too."""
+    everybody = ("broker-1", "broker-2", "broker-3")
+    killed = (
+        *(Step(At(4 * SECOND), Crash(one)) for one in everybody),
+        *(Step(At(5 * SECOND), Start(one)) for one in everybody),
+    )
+    lost = (Step(At(40 * SECOND), PowerLoss(everybody)), *(Step(At(41 * SECOND), Start(one)) for one in everybody))
+    events, _ = play((*killed, *lost))
+    assert [fields_of(e)["lost"] for e in of(events, Kind.RECOVERED)] == [0, 0, 0, 3, 3, 3]
+
+
 def test_the_same_seed_gives_the_same_trace_and_another_seed_another() -> None:
     plan = (Step(When(Kind.APPENDED, node="broker-2", count=2), Crash("broker-1")),)
     _, one = play(plan, jitter_us=400)

@@ -293,6 +293,13 @@ def test_what_is_left_of_a_log(power_lost: bool, kept: int, end: int) -> None:
     assert durability.recovered_end_offset(10, 4, power_lost, kept) == end
 
 
+@pytest.mark.parametrize(
+    ("end", "flushed", "power_lost", "now"), [(10, 4, False, 4), (7, 4, True, 7), (3, 4, False, 3)]
+)
+def test_what_is_on_the_disk_after_a_start(end: int, flushed: int, power_lost: bool, now: int) -> None:
+    assert durability.flushed_after_start(end, flushed, power_lost) == now
+
+
 def test_the_high_watermark_of_a_checkpoint_is_kept_within_the_log() -> None:
     assert durability.recovered_high_watermark(8, 0, 5) == 5
     assert durability.recovered_high_watermark(1, 3, 5) == 3
