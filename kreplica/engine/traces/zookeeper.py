@@ -18,6 +18,7 @@ from kreplica.engine.rules.controller.elections import (
 from kreplica.engine.rules.controller.isr import zookeeper_remove_from_isr
 from kreplica.engine.rules.controller.leader_epoch_bump import partition_epoch, zookeeper_leader_epoch
 from kreplica.engine.rules.controller.reassignment import zookeeper_elect_reassigned
+from kreplica.engine.rules.controller.unclean_election import recovering_after
 from kreplica.engine.rules.replication.error_codes import ErrorCode
 from kreplica.engine.rules.replication.replica_set import NO_LEADER, contains, members, only, without
 from kreplica.engine.simulator.broker.partition_state import PartitionState
@@ -44,7 +45,8 @@ def zookeeper_decisions(
     for some in live:
         up = old.places(tuple(some))
         for rule, leader, isr in _by_controller(old, up, unclean):
-            yield Explanation(rule, _written(old, leader, isr, by_leader=False))
+            new = _written(old, leader, isr, by_leader=False)
+            yield Explanation(rule, new._replace(recovering=_recovers(old, seen, rule)))
 
 
 def _written(old: PartitionState, leader: int, isr: int, *, by_leader: bool) -> PartitionState:
@@ -55,6 +57,15 @@ def _written(old: PartitionState, leader: int, isr: int, *, by_leader: bool) -> 
         partition_epoch=partition_epoch(old.partition_epoch, True),
         recovering=False,
     )
+
+
+def _recovers(old: PartitionState, seen: PartitionState, rule: TraceRule) -> bool:
+    """True if the leader recovers: until it has said otherwise (KIP-704); releases before 3.2 do not write it at all.
+
+    kafka.api.LeaderAndIsr.newLeaderAndIsr keeps it, newRecoveringLeaderAndIsr sets it.
+    """
+    unclean = rule is TraceRule.unclean_election and seen.recovering
+    return recovering_after(unclean, old.recovering, False)
 
 
 def _by_leader(old: PartitionState, seen: PartitionState, live: Sequence[frozenset[int]]) -> Iterator[Decided]:
@@ -88,7 +99,8 @@ def _by_controller(old: PartitionState, up: int, unclean: Sequence[bool]) -> Ite
     (ReplicaStateMachine.doRemoveReplicasFromIsr).
     """
     replicas = old.everybody
-    for enabled in unclean:
+    asked = (True,) if old.leader == NO_LEADER else ()  # an operator elects uncleanly whatever the setting
+    for enabled in dict.fromkeys((*unclean, *asked)):
         for stopping in (0, *map(only, members(up))):
             found = zookeeper_leader_for_offline(replicas, old.isr, without(up, stopping), enabled)
             if found[0] != NO_LEADER and not contains(without(up, stopping), old.leader):
@@ -110,8 +122,14 @@ def _by_controller(old: PartitionState, up: int, unclean: Sequence[bool]) -> Ite
 
 
 def _moves(old: PartitionState, up: int) -> Iterator[Decided]:
-    """A new leader epoch as a move begins, and the leader of its target as it ends."""
+    """A new leader epoch as a move begins, and the leader of its target as it ends.
+
+    A move to the replicas that are there ends with a new leader epoch, before its assignment is written
+    (KafkaController.updateLeaderEpochAndSendRequest).
+    """
     if not (old.adding or old.removing):
+        if contains(up, old.leader):
+            yield TraceRule.move_ended, old.leader, old.isr
         return
     yield TraceRule.move_begun, old.leader, old.isr
     target = without(old.everybody, old.places(old.removing))

@@ -109,12 +109,14 @@ class PartitionChange:
     def unclean(self) -> bool:
         """True if a replica was elected that was in neither the ISR nor the ELR, so that records may be lost.
 
-        Kafka counts those that turn the recovery state to recovering (PartitionRegistration.electionWasUnclean); one
-        that was recovering already does not turn it.
+        One that joins the ISR as the last of a reassignment may be elected by the same record. Kafka counts those that
+        turn the recovery state to recovering (PartitionRegistration.electionWasUnclean); one that was recovering
+        already does not turn it.
         """
         if self.before is None or self.after is None or not self.leader_changed or self.after.leader < 0:
             return False
-        safe = {*self.before.isr, *self.before.elr}
+        joined = () if self.after.adding else self.before.adding
+        safe = {*self.before.isr, *self.before.elr, *joined}
         turned = self.after.recovery_state == RECOVERING != self.before.recovery_state
         return turned or self.after.leader not in safe
 

@@ -67,14 +67,18 @@ def _directories(kind: str, data: Any) -> frozenset[str] | None:
     return None
 
 
-def broker_fault(record: BrokerRecord, known: BrokerState | None, first_offset: int) -> str | None:
+def broker_fault(record: BrokerRecord, known: BrokerState | None, first_offset: int, version: Version) -> str | None:
     """The fault in a record about a broker, None if it can follow.
+
+    Since 4.0 a broker that is fenced already, as by a shutdown, is fenced once more when its session is over
+    (BrokerHeartbeatTracker, KAFKA-17793).
 
     Args:
         record: The record.
         known: The broker before it, None if it is not registered.
         first_offset: Offset of the first record of its operation: the epoch of a new registration
             (ClusterControlManager.registerBroker takes the next offset to be written).
+        version: Of the controllers.
     """
     if record.registers:
         return _registration_fault(record, known, first_offset)
@@ -82,7 +86,9 @@ def broker_fault(record: BrokerRecord, known: BrokerState | None, first_offset: 
         return f"broker {record.broker} is not registered"
     faults = {
         f"broker epoch {known.epoch} expected, found {record.epoch}": record.epoch != known.epoch,
-        f"broker {record.broker} is fenced already": record.fences and known.fenced,
+        f"broker {record.broker} is fenced already": record.fences
+        and known.fenced
+        and not version.fenced_keep_sessions,
         f"broker {record.broker} is not fenced": record.unfences and not known.fenced,
         f"broker {record.broker} is in controlled shutdown already": record.shuts_down and known.shutting_down,
     }

@@ -101,7 +101,7 @@ class Walk:
         led = entry.record.type == LEADER_CHANGE
         closed = self._close(closing, version, cut=led)
         if record is not None:
-            self._broker(entry, record, known, closed)
+            self._broker(entry, record, known, closed, version)
             self._session(entry, record, known, closed)
         if led:
             self._possible = ANY_UNWRITTEN
@@ -169,9 +169,14 @@ class Walk:
                 self._fault(entry, fault)
 
     def _broker(
-        self, entry: MetadataEntry, record: BrokerRecord, known: BrokerState | None, closed: Sequence[Step]
+        self,
+        entry: MetadataEntry,
+        record: BrokerRecord,
+        known: BrokerState | None,
+        closed: Sequence[Step],
+        version: Version,
     ) -> None:
-        fault = broker_fault(record, known, entry.offset - len(closed))
+        fault = broker_fault(record, known, entry.offset - len(closed), version)
         if fault is not None:
             self._fault(entry, fault)
         if record.unfences:

@@ -161,8 +161,6 @@ class ZooKeeperWalk:
             return
         nearest: Explanation | None = None
         for one in zookeeper_decisions(old, seen, self._lately_live(transaction.timestamp), self._unclean(place[0])):
-            recovering = seen.recovering and one.rule is TraceRule.unclean_election
-            one = Explanation(one.rule, one.state._replace(recovering=recovering))  # noqa: PLW2901 - with KIP-704
             if agrees(one.state, seen):
                 self._explained(transaction, place, one.rule)
                 return

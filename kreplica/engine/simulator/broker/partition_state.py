@@ -111,9 +111,13 @@ class PartitionState(NamedTuple):
         """The indexes of the ISR's members in the order of the znode."""
         return tuple(self.replicas.index(broker) for broker in self.listed_isr())
 
-    def decided(self, leader: int, isr: int, elr: int, last_known_elr: int) -> PartitionState:
-        """The state after a controller's decision, as ``isr.kraft_change`` returns it."""
-        unclean = leader not in (NO_LEADER, self.leader) and not contains(self.isr | self.elr, leader)
+    def decided(self, leader: int, isr: int, elr: int, last_known_elr: int, joining: int = 0) -> PartitionState:
+        """The state after a controller's decision, as ``isr.kraft_change`` returns it.
+
+        A leader is elected uncleanly if it was neither in the ISR nor in the ELR, and does not join the ISR by the same
+        decision, as the last of a reassignment does (PartitionChangeBuilder.isValidNewLeader).
+        """
+        unclean = leader not in (NO_LEADER, self.leader) and not contains(self.isr | self.elr | joining, leader)
         recovering = recovering_after(unclean, self.recovering, False)
         new = self._replace(leader=leader, isr=isr, elr=elr, last_known_elr=last_known_elr, recovering=recovering)
         return new.without_former() if self.former else new

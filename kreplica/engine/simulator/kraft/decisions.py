@@ -69,7 +69,7 @@ def isr_made(state: PartitionState, isr: int, facts: Circumstances) -> Partition
         facts.elr_enabled,
         facts.unclean_enabled,
     )
-    return state.decided(*changed)
+    return state.decided(*changed, joining=isr)
 
 
 def broker_left(
