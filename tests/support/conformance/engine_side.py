@@ -237,7 +237,8 @@ class EngineSide:
             return NO_REPLICA
         log = replica.log
         records = ((offset, one.epoch, text_of(one)) for offset, one in enumerate(log.records, start=log.start))
-        return Disk(tuple(records), tuple(zip(log.epochs, log.starts, strict=True)), replica.checkpointed)
+        epochs = tuple(zip(log.epochs, log.starts, strict=True))
+        return Disk(tuple(records), epochs, replica.checkpointed, replica.recovery_point)
 
 
 def _length(step: script.Step, server_settings: Mapping[str, str]) -> int:

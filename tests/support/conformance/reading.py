@@ -50,11 +50,13 @@ class Disk:
         records: Offset, leader epoch, and value or kind of marker, of each record.
         epochs: Leader epochs and the offsets at which they begin.
         high_watermark: That of replication-offset-checkpoint; 0 where it has none.
+        recovery_point: That of recovery-point-offset-checkpoint, likewise.
     """
 
     records: tuple[tuple[int, int, str], ...]
     epochs: tuple[tuple[int, int], ...]
     high_watermark: int = 0
+    recovery_point: int = 0
 
 
 @dataclass(frozen=True, slots=True)

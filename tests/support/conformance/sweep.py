@@ -18,7 +18,11 @@ from kreplica.formats.log_directory.leader_epoch_checkpoint import (
     LEADER_EPOCH_CHECKPOINT,
     decode_leader_epoch_checkpoint,
 )
-from kreplica.formats.log_directory.offset_checkpoint import REPLICATION, decode_offset_checkpoint
+from kreplica.formats.log_directory.offset_checkpoint import (
+    RECOVERY_POINT,
+    REPLICATION,
+    decode_offset_checkpoint,
+)
 from kreplica.formats.segments.as_of import AsOf
 from kreplica.formats.segments.rows import log_records
 from kreplica.sandbox import Listener, ProcessState, Sandbox
@@ -142,7 +146,8 @@ def _disk(folder: Path, topic: str) -> Disk | str:
     if not found:
         return NO_REPLICA
     try:
-        return Disk(tuple(_records(found[0])), _epochs(found[0]), _high_watermark(found[0], topic))
+        points = (_checkpointed(found[0], topic, name) for name in (REPLICATION, RECOVERY_POINT))
+        return Disk(tuple(_records(found[0])), _epochs(found[0]), *points)
     except FileNotFoundError:  # it was removed meanwhile
         return NO_REPLICA
 
@@ -169,8 +174,8 @@ def _epochs(folder: Path) -> tuple[tuple[int, int], ...]:
     return tuple(decode_leader_epoch_checkpoint(file.read_bytes(), file.name).pairs())
 
 
-def _high_watermark(folder: Path, topic: str) -> int:
-    """The high watermark that the broker wrote last, as a second witness to what it tells."""
-    file = folder.parent / REPLICATION
+def _checkpointed(folder: Path, topic: str, name: str) -> int:
+    """The offset that the broker wrote last, as a second witness to what it tells."""
+    file = folder.parent / name
     checkpoint = decode_offset_checkpoint(file.read_bytes(), file.name) if file.exists() else None
     return checkpoint.by_partition().get((topic, 0), 0) if checkpoint else 0

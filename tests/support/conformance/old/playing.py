@@ -13,7 +13,10 @@ from kreplica.sandbox import Links, Mode, Sandbox, SandboxSettings, start
 from kreplica.sandbox.properties import server_properties
 
 TOPIC = "row"
-CHECKPOINTS = {"replica.high.watermark.checkpoint.interval.ms": "100"}
+CHECKPOINTS = {
+    "replica.high.watermark.checkpoint.interval.ms": "100",
+    "log.flush.offset.checkpoint.interval.ms": "100",
+}
 
 
 def foretold(old: OldRow, release: str, servers: Mapping[str, str]) -> Iterator[Reading]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from conformance.script import Consume, Kill, KillController, Produce, Row, Start, StartController, Step
+from conformance.script import Consume, Kill, KillController, Pause, Produce, Resume, Row, Start, StartController, Step
+from conformance.timers import Timer
 
 ROWS = (
     Row(
@@ -38,6 +39,22 @@ ROWS = (
         "controller-killed",
         "The broker that is the controller is killed: the next one takes its replica out of the ISR",
         (Step(Produce(("a",))), Step(Kill(1)), Step(Produce(("b",))), Step(Start(1)), Step(Consume())),
+        replicas=(2, 3, 1),
+        modes=("zookeeper",),
+    ),
+    Row(
+        "controller-paused",
+        "The controller stands still past its session: another one takes its place, and it follows when it goes on",
+        (
+            Step(Produce(("a",))),
+            Step(Pause(1), timer=Timer.SESSION),
+            Step(Produce(("b",))),
+            Step(Resume(1)),
+            Step(Kill(3), timer=Timer.SESSION),
+            Step(Produce(("c",))),
+            Step(Start(3)),
+            Step(Consume()),
+        ),
         replicas=(2, 3, 1),
         modes=("zookeeper",),
     ),
