@@ -23,6 +23,7 @@ SETTINGS = {
     "zookeeper.session.timeout.ms": "10000",
     "auto.leader.rebalance.enable": "false",
     "replica.high.watermark.checkpoint.interval.ms": "100",
+    "log.flush.offset.checkpoint.interval.ms": "1000",
 }
 ASSIGNMENT = ((1, 2, 3), (2, 3, 1), (3, 1, 2))
 TRANSACTIONS = TopicSetup("__transaction_state", ASSIGNMENT, {"min.insync.replicas": 2})
@@ -143,3 +144,13 @@ def test_the_high_watermark_stays_where_a_failed_replica_has_just_been_caught_up
     assert kraft[2].client == ("b: timed out",)
     assert (kraft[2].positions[1], kraft[3].positions[1]) == (Position(2, 1, 1), Position(3, 3, 3))
     assert zookeeper[2].client == ("b at 1",)
+
+
+def test_a_start_that_meets_the_earlier_session_has_flushed() -> None:
+    """KafkaServer.startup fails by KafkaServer.shutdown, as recovery points of 3.9.2 showed: in order, logs flushed.
+
+    In KRaft nothing ends, and recovery flushes nothing.
+    """
+    for mode, points in (("zookeeper", [0, 2, 2]), ("kraft", [0, 0, 0])):
+        disks = [one.disks[3] for one in played(BY_NAME["follower-bounced"], mode)]
+        assert [one.recovery_point for one in disks[1:] if isinstance(one, Disk)] == points

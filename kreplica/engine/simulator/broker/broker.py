@@ -176,12 +176,16 @@ class Broker(ReplicaHost):
         else:
             self.kill()
 
-    def _stop_now(self) -> None:
+    def write_all(self) -> None:
+        """Brings logs, checkpoints and snapshots to the disk: LogManager.shutdown."""
         for replica in self.replicas.values():
             replica.flush()
             replica.checkpoint()
             replica.checkpoint_recovery_point()
             replica.producers.snapshot(replica.log.end)
+
+    def _stop_now(self) -> None:
+        self.write_all()
         self.clean = True
         super().stop()
 

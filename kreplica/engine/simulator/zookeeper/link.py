@@ -130,6 +130,7 @@ class ZooKeeperLink:
         if found.code == OK and found.data == self.client.session:
             self._joins(found.created)
         elif found.code == OK:
+            self.broker.write_all()  # it ends in order (KafkaServer.startup calls shutdown), and is started again
             self.broker.after(REGISTER_AGAIN_AFTER, self._register_again, self.client.session)
         else:
             self._register()
