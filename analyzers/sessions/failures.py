@@ -130,7 +130,7 @@ def _explanation(text: str) -> KreplicaError | None:
         return _of_file(unquote(urlsplit(file[1]).path), text)
     if value := _OF_A_CONDITION.search(text):
         fix = "write it so that it gives null there: get(isr, 1), try_divide, try_cast"
-        return UsageError("a condition of --rules fails on a partition", as_clause(value[2].strip()), fix)
+        return UsageError("a condition of --rules fails on a row", as_clause(value[2].strip()), fix)
     if any(word in text for word in _FULL):
         fix = "make room, or name a folder on another one: --spark-conf spark.local.dir=DIR"
         return UsageError("the disk that Spark works on is full", cause_of(text), fix)

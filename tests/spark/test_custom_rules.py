@@ -98,5 +98,5 @@ def test_a_condition_that_fails_on_a_partition_is_told_in_one_line(tmp_path: Pat
     (tmp_path / "rules.toml").write_text(rule, encoding="utf-8")
     answer = run_cli("audit", "sample", "--rules", tmp_path / "rules.toml", timeout=240)
     assert (answer.returncode, answer.stdout) == (2, "")
-    assert "error: a condition of --rules fails on a partition" in answer.stderr
+    assert "error: a condition of --rules fails on a row" in answer.stderr
     assert "get(isr, 1)" in answer.stderr

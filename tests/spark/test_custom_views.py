@@ -20,7 +20,7 @@ RULES = """
 name = "short-retention"
 severity = "critical"
 view = "configs"
-where = "name = 'retention.ms' AND CAST(value AS BIGINT) < 1000"
+where = "name = 'retention.ms' AND TRY_CAST(value AS BIGINT) < 1000"
 message = "{name} of {entity} is {value}, set as {origin} {{}}"
 
 [[rules]]
