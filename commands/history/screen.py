@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from commands.shared.printing.screen import print_lines, print_rows, print_verdict, utc
 from kreplica.errors import ExitCode
 from kreplica.history.lives.reading import LivedCluster, Lives
-from kreplica.history.lives.rows import ClusterPeriod, CommittedOffset
+from kreplica.history.lives.rows import ClusterPeriod, CommittedOffset, told_value
 from kreplica.history.lives.stretches import StretchKind
 from kreplica.model.durations import spell_duration
 from kreplica.model.rows import fields_of
@@ -30,7 +30,7 @@ def show(found: Lives, console: Console) -> None:
     for cluster in found.clusters:
         name = cluster.name if cluster.name == cluster.cluster else f"{cluster.name} ({cluster.cluster})"
         print_lines(console, "cluster", [f"{name}, {counted(cluster.snapshots, 'snapshot')}"])
-        print_rows(console, found.row, cluster.rows, cells=_TIMES, shown=_shown(found))
+        print_rows(console, found.row, cluster.rows, cells=_CELLS, shown=_shown(found))
         print_lines(console, "newest", [_newest(cluster, found)])
 
 
@@ -71,3 +71,4 @@ def _moment(text: str | None) -> str:
 _TIMES: Mapping[str, Callable[[Any], str]] = dict.fromkeys(
     ("valid_from", "last_seen", "valid_to", "sampled_at", "later_sampled_at", "seen_at"), _moment
 )
+_CELLS: Mapping[str, Callable[[Any], str]] = {**_TIMES, "leader": lambda leader: told_value("leader", leader)}

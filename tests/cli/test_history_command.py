@@ -307,6 +307,15 @@ def test_what_is_not_there_is_said(kreplica: Any, kept: Path, words: list[str], 
     assert reason in ended.err
 
 
+def test_a_partition_without_a_leader_has_none(kreplica: Any, tmp_path: Path) -> None:
+    keep(tmp_path, "Zk5", [taken(0, [partition("a", 0)]), taken(1, [partition("a", 0, leader=-1, isr=())])])
+    lines = kreplica("history", "a-0", "--in", str(tmp_path)).out.splitlines()
+    assert " none " in lines[4]
+    assert "leader 1 -> none; isr 1,2 -> none" in lines[4]
+    rows = kreplica("history", "a-0", "--in", str(tmp_path), "-o", "json").document["stretches"]
+    assert [row["leader"] for row in rows] == [1, -1]
+
+
 def test_a_folder_that_is_no_history_is_refused(kreplica: Any, tmp_path: Path) -> None:
     ended = kreplica("history", "orders", "--in", str(tmp_path))
     assert (ended.code, "no history is there" in ended.err) == (2, True)

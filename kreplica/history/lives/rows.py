@@ -8,6 +8,7 @@ from typing import Annotated
 
 from msgspec import Struct
 
+from kreplica.engine.rules.replication.replica_set import NO_LEADER
 from kreplica.history.ingest import time_text
 from kreplica.history.lives.stretches import Stretch, StretchKind
 from kreplica.model.columns import Integers
@@ -130,12 +131,16 @@ def changes(one: Stretch) -> str:
     if one.lacking:
         return f"not told: {', '.join(one.lacking)}"
     before = one.before or {}
-    texts = [f"{name} {_text(before[name])} -> {_text(one.values[name])}" for name in one.changed if name != "topic_id"]
+    told = [(name, told_value(name, before[name]), told_value(name, one.values[name])) for name in one.changed]
+    texts = [f"{name} {was} -> {now}" for name, was, now in told if name != "topic_id"]
     again = ["created anew: another topic id"] if "topic_id" in one.changed else []
     return "; ".join([*again, *texts])
 
 
-def _text(value: Hashable) -> str:
+def told_value(column: str, value: Hashable) -> str:
+    """A value of a state for people: lists by commas, ``none`` for an empty one and for a leader that is not there."""
+    if column == "leader" and value == NO_LEADER:
+        return "none"
     if isinstance(value, tuple):
         return ",".join(map(str, value)) or "none"
     if isinstance(value, bool):
