@@ -1,4 +1,4 @@
-"""What it costs to choose a few snapshots among many, by the names of their files: a dump directory and a history.
+"""Cost of choosing a few snapshots among many, by the names of their files: a dump directory and a history.
 
     python benchmarks/choose_snapshots.py [--clusters 1000] [--hours 24] [--months 24] [--runs 5]
 

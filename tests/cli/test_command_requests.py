@@ -1,4 +1,4 @@
-"""What commands are said to ask of a cluster is what they ask."""
+"""Requests that commands are said to make of a cluster are those that they make."""
 
 from __future__ import annotations
 

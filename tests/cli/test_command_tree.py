@@ -1,4 +1,4 @@
-"""What holds for every command and every option of the tree, whichever there are."""
+"""Rules for every command and every option of the tree, whichever there are."""
 
 from __future__ import annotations
 

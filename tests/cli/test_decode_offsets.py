@@ -25,7 +25,7 @@ GOLDEN = Path(__file__).parents[1] / "golden" / "kafka-4.3.1"
 BROKER = GOLDEN / "clean" / "broker-1"
 DESCRIBED = GOLDEN / "5-elected" / "groups-describe.txt"
 BILLING = "data/__consumer_offsets-9"
-"""Where the group billing lives."""
+"""Partition of the group billing."""
 
 
 def described(group: str) -> list[tuple[str, str, str, str]]:

@@ -32,7 +32,7 @@ COMMANDS = Path(__file__).parents[2] / "commands"
 EVIL = "\x1b[31mEVIL\x1b]0;title\x07\x9b2J\x90\r\n\tEVIL\x7f\u202eEVIL\u2066\u2028[/foo][bold]EVIL[/]:smile:\U000e0041"
 """C0 and C1 control sequences, a title, line ends, bidirectional overrides, an invisible tag, markup of rich."""
 PROGRESS = r"\r|\x1b\[[012]?K|\x1b\[\?25[lh]|\x1b\[1A"
-"""How a line of progress on stderr is painted again: commands/shared/printing/progress.py, and rich."""
+"""Control sequences that paint a line of progress on stderr again: commands/shared/printing/progress.py, and rich."""
 OURS = re.compile(r"\x1b\[(?:0|1|2|[0-9]{1,2}(?:;[0-9]{1,3})*)m")
 HOSTILE = frozenset({"topic", "rack", "host", "group", "path", "entity", "value", "metadata", "directory"})
 

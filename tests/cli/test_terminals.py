@@ -1,4 +1,4 @@
-"""What a terminal is shown, and what ``--watch`` adds there and elsewhere."""
+"""Output on a terminal, and that of ``--watch`` there and elsewhere."""
 
 from __future__ import annotations
 

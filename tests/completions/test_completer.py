@@ -1,4 +1,4 @@
-"""Which words are offered where; the shells' own part is in test_shells."""
+"""Words that are offered at each place; the shells' own part is in test_shells."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ WORDS = [
     ("kreplica describe --dump sample-", "kreplica describe --dump sample-healthy"),
     ("kreplica describe --config my", "kreplica describe --config my file.toml"),
 ]
-"""What is typed before Tab, and the words that then stand there."""
+"""Text typed before Tab, and the words that then stand there."""
 
 
 @pytest.fixture(scope="module")

@@ -28,7 +28,7 @@ NOBODY, OUTSIDE = "", -1
 PATIENT, IMPATIENT = 120_000, 6_000
 """Session timeouts in milliseconds: one that no slow machine reaches, and the least that brokers take."""
 SHARES = {"a": "t-0", "b": "t-1"}
-"""What the leader of a group assigns."""
+"""Assignment by the leader of a group."""
 
 Answer = tuple[str, object, object]
 Later = Callable[[], Answer]

@@ -1,4 +1,4 @@
-"""How many requests a read costs, facet by facet, as the table in kreplica/sources/kafka_requests.py says."""
+"""Numbers of requests that a read costs, facet by facet: those of the table in kreplica/sources/kafka_requests.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What audit tells of a cluster that was recorded while this test did things to it equals what was done.
+"""Findings of audit about a cluster that was recorded while this test did things to it equal what was done.
 
 The cluster is real; the clock of its snapshots runs ``FASTER`` than ours: a broker that is down for half a minute was
 down for half an hour, longer than a restart takes.

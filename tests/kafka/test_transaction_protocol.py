@@ -37,7 +37,7 @@ AGAIN = (
     "NOT_ENOUGH_REPLICAS",
     "NETWORK_EXCEPTION",
 )
-"""What a client answers by asking again."""
+"""Errors that a client answers by asking again."""
 TIMEOUT = 60_000
 
 

@@ -1,4 +1,4 @@
-"""What starting the program costs: heavy libraries are imported by what needs them, and by nothing before."""
+"""Cost of starting the program: heavy libraries are imported by what needs them, and by nothing before."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may import whom, as pyproject.toml says; and that the checker would see a breach."""
+"""Layers of imports, as pyproject.toml has them; the checker sees a breach."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the wheel carries, and that it works where nothing else of the project is."""
+"""Contents of the wheel, which works where nothing else of the project is."""
 
 from __future__ import annotations
 

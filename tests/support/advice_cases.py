@@ -1,4 +1,4 @@
-"""What breaks each rule of advice, what does not, and the edge; what is expected is from Kafka's documentation."""
+"""Cases that break each rule of advice, cases that do not, and edges; expectations are from Kafka's documentation."""
 
 from __future__ import annotations
 

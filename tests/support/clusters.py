@@ -1,4 +1,4 @@
-"""What tests on real clusters share. A broker hears of each change in its own time: what is waited for here is what
+"""Helpers of tests on real clusters. A broker hears of each change in its own time: what is waited for here is what
 every broker that runs says."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a disk does to a file: bits of one byte are others."""
+"""Damage by a disk: bits of one byte of a file are others."""
 
 from __future__ import annotations
 

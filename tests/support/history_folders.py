@@ -23,7 +23,7 @@ from kreplica.system.stores.storage import LocalStorage
 TYPED = {"leader": (0, 7, -1), "elr": ([], [1], [1, -2]), "topic_id": ("", "a", "ä")}
 NAMES = {"leader": "leader", "isr": "elr", "topic_id": "topic_id"}
 FIXED: dict[str, Any] = {"internal": False, "replicas": [1], "isr": [1]}
-"""What every partition of a snapshot has."""
+"""Fields of every partition of a snapshot."""
 
 
 def moment(taken_at: int) -> datetime:

@@ -1,4 +1,4 @@
-"""What Kafka's own tools printed of golden files, read back as facts."""
+"""Output of Kafka's own tools about golden files, read back as facts."""
 
 from __future__ import annotations
 

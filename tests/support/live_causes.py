@@ -1,4 +1,4 @@
-"""What tests of causes on real clusters share: their cluster, describe's answer, what it says of missing replicas."""
+"""Helpers of tests of causes on real clusters: their cluster, describe's answer, its causes of missing replicas."""
 
 from __future__ import annotations
 

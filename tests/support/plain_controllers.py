@@ -1,4 +1,4 @@
-"""What Kafka's controllers do with one partition, restated with lists as their sources are written: slow and plain.
+"""One partition under Kafka's controllers, restated with lists as their sources are written: slow and plain.
 
 KRaft: PartitionChangeBuilder of 4.1 with useLastKnownLeaderInBalancedRecovery, its default. ZooKeeper: 3.9.
 """

@@ -1,4 +1,4 @@
-"""Which rules a cluster breaks, in plain Python: what kreplica.health.findings has to find."""
+"""Rules that a cluster breaks, in plain Python: the findings that kreplica.health.findings has to have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Kafka's group coordinator and consumer do, restated with objects and sets as their sources are written.
+"""Kafka's group coordinator and consumer, restated with objects and sets as their sources are written.
 
 ClassicGroup, ConsumerGroup, CurrentAssignmentBuilder, OffsetMetadataManager,
 RackAwareReplicaSelector.

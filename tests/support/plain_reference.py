@@ -1,4 +1,4 @@
-"""What a cluster's judgement has to be, in plain Python row by row, written from Kafka's sources and the definitions.
+"""Judgement of a cluster as it has to be, in plain Python row by row, written from Kafka's sources and the definitions.
 
 None of kreplica's expressions is used. Where a fact is not known, every value it could have is tried: what comes out
 the same in all of these worlds is known, the rest is None.

@@ -1,4 +1,4 @@
-"""What Kafka does with producers and transactions, restated with mutable objects as its sources are written.
+"""Producers and transactions in Kafka, restated with mutable objects as its sources are written.
 
 ProducerStateEntry and ProducerAppendInfo of 4.1, TransactionMetadata and TransactionCoordinator of 4.0: exceptions,
 queues and fields that change, where the rules have values.

@@ -19,7 +19,7 @@ from kreplica.model.table import Table
 
 Place = tuple[str, int]
 Truth = dict[tuple[Place, int], str]
-"""What keeps a replica (a place and a broker) out, as kind and the brokers it stands on: ``slow-leader 5``."""
+"""Cause that keeps a replica (a place and a broker) out, as kind and the brokers it stands on: ``slow-leader 5``."""
 
 
 MOST_AT_ONE = 2

@@ -12,7 +12,7 @@ from kreplica.sandbox import Sandbox
 
 GROUP: Final = 0
 TRANSACTION: Final = 1
-"""What a key is of: FindCoordinatorRequest.CoordinatorType."""
+"""Kind of a key: FindCoordinatorRequest.CoordinatorType."""
 
 
 def exchange(sandbox: Sandbox, broker: int, request: Any, response: Any, newest: int | None = None) -> Any:

@@ -1,4 +1,4 @@
-"""What a program asks of the disk, in order: syncs of files and folders, renames and links. And disks that refuse."""
+"""Requests of a program to the disk, in order: syncs of files and folders, renames and links. And disks that refuse."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ EMPTY_CLUSTER: Mapping[str, object] = {
     "/controller_epoch": 4,
     "/cluster/id": {"version": "1", "id": "written-by-a-test"},
 }
-"""What every cluster has."""
+"""Znodes of every cluster."""
 
 
 @contextmanager

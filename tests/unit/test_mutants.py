@@ -1,4 +1,4 @@
-"""What a mutation run changes, and what it leaves alone."""
+"""Lines that a mutation run changes, and those that it leaves alone."""
 
 from __future__ import annotations
 

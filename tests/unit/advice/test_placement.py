@@ -1,4 +1,4 @@
-"""Where replicas are put: as many racks as there can be, the preferred leader where it is, nobody twice."""
+"""Places of replicas: as many racks as there can be, the preferred leader where it is, nobody twice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which snapshots an audit reads, and how it names what it cannot read."""
+"""Snapshots that an audit reads, and the names of those that it cannot read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where Spark may run, and what is said when it cannot. No Spark is started."""
+"""Places where Spark may run, and the error when it cannot. No Spark is started."""
 
 from __future__ import annotations
 

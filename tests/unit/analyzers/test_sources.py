@@ -25,7 +25,7 @@ HOURS = (0, 1, 3.9, 4, 4 + 2 / 3600, 5, 6)
 """April begins after four hours; a log tells of its first four seconds."""
 LOG = Log([{ORDERS: 1}, {ORDERS: 2}, {ORDERS: 2}, {ORDERS: 3}, {ORDERS: 3}], [10, 14, 15, 19, 20])
 LOGGED = [LOG.time(number) for number in (0, 1, 3, 4)]
-"""Where it begins, its two records that changed something, and where it ends."""
+"""Steps of a log: its beginning, two records that changed something, and its end."""
 
 
 @pytest.fixture(scope="module")

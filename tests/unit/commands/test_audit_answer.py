@@ -1,4 +1,4 @@
-"""What audit says beside its findings: snapshots that it left out, and files that it could not use."""
+"""Notes of audit beside its findings: snapshots that it left out, and files that it could not use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is asked before a cluster is changed, and what a script has to say."""
+"""Confirmation before a cluster is changed: a person is asked, a script has to say so itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may be shown of a property, and files with secrets that everybody can read."""
+"""Properties that may be shown, and files with secrets that everybody can read."""
 
 from __future__ import annotations
 

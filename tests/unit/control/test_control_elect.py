@@ -1,4 +1,4 @@
-"""What an election refuses before anything is sent."""
+"""Elections that are refused before anything is sent."""
 
 from __future__ import annotations
 

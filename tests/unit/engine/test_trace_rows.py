@@ -1,4 +1,4 @@
-"""What JSON tells of a run is the run: events come back from their rows, and messages say who sent whom what."""
+"""Rows of a run in JSON are the run: events come back from their rows, and messages say who sent whom what."""
 
 from __future__ import annotations
 

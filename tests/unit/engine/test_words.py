@@ -1,4 +1,4 @@
-"""What a trace says in words: in Kafka's own, with units, and nothing that only a program writes."""
+"""Sentences about a trace: in Kafka's own, with units, and nothing that only a program writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which differences between a plan and its cluster are drift, and which are harmless."""
+"""Differences between a plan and its cluster: those that are drift, and those that are harmless."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a run of a plan goes and when it stops. The cluster is on paper; tests/kafka runs against real ones."""
+"""Course of a run of a plan, and its stops. The cluster is on paper; tests/kafka runs against real ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which files are found below a directory: those that a broker would take for files, each once."""
+"""Files that are found below a directory: those that a broker would take for files, each once."""
 
 from __future__ import annotations
 

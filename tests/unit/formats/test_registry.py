@@ -1,4 +1,4 @@
-"""Which file is what: every file of real brokers, by name and by how it begins."""
+"""Kinds of files: every file of real brokers, by name and by how it begins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How leaders lie: both controllers' counts in closed form, who acts and why not, what is skewed."""
+"""Balance of leaders: both controllers' counts in closed form, the one that acts or why none does, and skew."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where committed offsets stand against the logs of a cluster."""
+"""Committed offsets against the ends of a cluster's logs."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from kreplica.model.table import Table
 
 PARTITIONS = TABLES[0]
 MEANT = {"leader": (0, 7, -1), "elr": ([], [1], [1, -2]), "topic_id": ("", "a", "ä")}
-"""What the numbers of the drawn observations stand for, in columns of three kinds."""
+"""Values that the numbers of the drawn observations stand for, in columns of three kinds."""
 NAMES = {"leader": "leader", "isr": "elr", "topic_id": "topic_id"}
 Place = tuple[int, str]
 

@@ -1,4 +1,4 @@
-"""What a metadata log tells, laid over what snapshots told, against the same row by row."""
+"""Rows of a metadata log laid over those of snapshots, against the same row by row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which partitions need an election, and which of those can have one."""
+"""Partitions that need an election, and those of them that can have one."""
 
 from __future__ import annotations
 

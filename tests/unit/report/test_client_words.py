@@ -1,4 +1,4 @@
-"""What a client does is told in words that name everything its setup says."""
+"""Words about a client name everything that its setup says."""
 
 from __future__ import annotations
 

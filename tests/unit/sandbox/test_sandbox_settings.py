@@ -1,4 +1,4 @@
-"""What a sandbox may be asked to be, its servers, and their settings files."""
+"""Requests for a sandbox that are taken or refused, its servers, and their settings files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a scenario says of itself: which case holds when, and what counts as coming true."""
+"""Cases of a scenario: the one that holds for a version, and the outcomes that count as coming true."""
 
 from __future__ import annotations
 

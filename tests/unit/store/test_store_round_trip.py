@@ -1,4 +1,4 @@
-"""What comes out of the store is what went in, whatever a snapshot holds: every table, every column, every null."""
+"""Snapshots come out of the store as they went in, whatever they hold: every table, every column, every null."""
 
 from __future__ import annotations
 

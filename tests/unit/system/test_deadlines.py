@@ -18,7 +18,7 @@ from kreplica.system.deadline import Deadline
 
 TIMEOUT = 1.0
 SECONDS = 5.0
-"""What a read may take that has one second, on a machine that does other things, too."""
+"""Seconds that a read with a limit of one may take, on a machine that does other things, too."""
 
 Serve = Callable[[socket.socket], None]
 

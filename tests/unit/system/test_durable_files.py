@@ -1,4 +1,4 @@
-"""Whatever is written is on the disk, bytes and name, and nothing half written is left: told by what is synced when."""
+"""Written files are on the disk, bytes and name, and nothing half written is left: told by the order of syncs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which Java runtime is used, and the JAVA_HOME that Spark gets."""
+"""Java runtime that is used, and the JAVA_HOME that Spark gets."""
 
 from __future__ import annotations
 

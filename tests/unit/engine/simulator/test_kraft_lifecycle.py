@@ -1,4 +1,4 @@
-"""What a broker says to a KRaft controller, and when: BrokerLifecycleManager's waits, seen in whole runs."""
+"""Messages of a broker to a KRaft controller, and their times: BrokerLifecycleManager's waits, seen in whole runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What leaders and controllers do otherwise from one version of Kafka to the next, as it is played.
+"""Differences of leaders and controllers from one version of Kafka to the next, as they are played.
 
 Expected is what Kafka's source of each version says, named in each test.
 """

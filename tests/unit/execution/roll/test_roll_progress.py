@@ -1,4 +1,4 @@
-"""How far a roll has come: what proves a restart, what only hints at it, what has to be told; the journal."""
+"""Progress of a roll: proofs of a restart, hints at one, restarts that have to be told; the journal."""
 
 from __future__ import annotations
 

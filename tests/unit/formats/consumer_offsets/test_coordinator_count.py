@@ -1,4 +1,4 @@
-"""How many partitions an internal topic can have, by the names that stand in them; against trying every number."""
+"""Numbers of partitions that an internal topic can have, by the names in them; against trying every number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where records begin: in steps over many batches, batch by batch, and as the format says, also on rubbish."""
+"""Positions at which records begin: in steps over many batches, batch by batch, and by the format, also on rubbish."""
 
 from __future__ import annotations
 

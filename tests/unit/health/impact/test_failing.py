@@ -1,4 +1,4 @@
-"""What a failure and a rolling restart mean: impacts, what is so already, the quorum, leaders, what may be lost."""
+"""Effects of a failure and of a rolling restart: impacts, those that are there already, the quorum, leaders, losses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a failure means at the edges: nobody left to elect, broker 0, leaders that are not known, copies elsewhere."""
+"""Effects of a failure at the edges: nobody left to elect, broker 0, leaders that are not known, copies elsewhere."""
 
 from __future__ import annotations
 

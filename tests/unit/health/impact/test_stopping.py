@@ -1,4 +1,4 @@
-"""What stands against stopping a broker: effects, what is so already, what is accepted, the quorum, the unknown."""
+"""Reasons against stopping a broker: effects, those that are there already or accepted, the quorum, the unknown."""
 
 from __future__ import annotations
 

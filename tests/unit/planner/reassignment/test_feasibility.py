@@ -1,4 +1,4 @@
-"""What a request cannot have is named before planning, with what is aimed at instead."""
+"""Requests that cannot be fulfilled are named before planning, with the aim that is taken instead."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a failure to reach a broker is taken for: credentials that it refuses are another thing than a listener."""
+"""Kinds of failures to reach a broker: credentials that it refuses are another thing than a listener."""
 
 from __future__ import annotations
 

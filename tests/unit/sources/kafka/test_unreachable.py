@@ -1,4 +1,4 @@
-"""What is said of servers that are no brokers, or do not answer: no cluster is needed for it."""
+"""Errors about servers that are no brokers, or do not answer: no cluster is needed for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How controllers keep track of brokers, of each other and of epochs: Kafka's own cases and closed forms."""
+"""Brokers, other controllers and epochs, as controllers keep track of them: Kafka's own cases and closed forms."""
 
 from __future__ import annotations
 

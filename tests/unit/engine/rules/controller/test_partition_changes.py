@@ -1,4 +1,4 @@
-"""What the controller's own class of 4.3.1 makes of a partition, and what the rules make of it."""
+"""Changes of a partition by the controller's own class of 4.3.1, and by the rules."""
 
 from __future__ import annotations
 

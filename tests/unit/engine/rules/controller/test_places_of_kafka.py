@@ -1,4 +1,4 @@
-"""Where Kafka's own controllers put and move replicas, and where the rules do."""
+"""Places to which Kafka's own controllers put and move replicas, and those of the rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Kafka's own assignors of 4.3.1 give to members, and what the rules give."""
+"""Partitions that Kafka's own assignors of 4.3.1 give to members, and those that the rules give."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where consumers read, begin and begin again: held equal to Kafka's classes restated, and to its documented cases."""
+"""Offsets at which consumers read, begin and begin again: as in Kafka's classes restated, and its documented cases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an idempotent client decides: the cases of ProducerConfig and TransactionManager.canRetry, by version."""
+"""Decisions of an idempotent client: the cases of ProducerConfig and TransactionManager.canRetry, by version."""
 
 from __future__ import annotations
 

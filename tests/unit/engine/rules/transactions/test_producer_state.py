@@ -1,4 +1,4 @@
-"""What a replica remembers of a producer: beside ProducerStateEntry restated, and the cases of idempotence."""
+"""State that a replica keeps of a producer: beside ProducerStateEntry restated, and the cases of idempotence."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ACCEPT = UnknownProducer.ACCEPT
 
 EPOCHS = st.sampled_from([1, 1, 1, 1, 0, 2])
 PLACES = st.sampled_from([0, 0, 0, 0, 1, -1, -2, -6, 2])
-"""Where a batch begins: at the following sequence, too far, again, or (2) at 0."""
+"""First sequence of a batch: at the following sequence, too far, again, or (2) at 0."""
 DATA = st.tuples(st.just("data"), EPOCHS, PLACES, st.integers(1, 3), st.booleans())
 MARKER = st.tuples(st.just("marker"), EPOCHS, st.integers(0, 2))
 

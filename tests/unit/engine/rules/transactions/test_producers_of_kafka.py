@@ -1,4 +1,4 @@
-"""What a leader makes of the batches of an idempotent producer: equal to Kafka's own class, release by release."""
+"""Answers of a leader to the batches of an idempotent producer: equal to Kafka's own class, release by release."""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ ASKED = st.one_of(
     st.tuples(st.just("markers")),
 )
 STEPS = st.tuples(ASKED, st.sampled_from(["written", "written", "written", "failed", "later"]))
-"""What is asked, and what comes of what is to be written: mostly it is, else the next request meets a pending one."""
+"""Requests, and the fate of the record to write: mostly it is written, else the next request meets a pending one."""
 
 
 class Walk:

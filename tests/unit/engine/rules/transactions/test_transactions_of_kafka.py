@@ -1,4 +1,4 @@
-"""What the transaction coordinator of Kafka 4.3.1 makes of EndTxn and InitProducerId, and what the rules do."""
+"""Answers of Kafka 4.3.1's transaction coordinator to EndTxn and InitProducerId, and those of the rules."""
 
 from __future__ import annotations
 
