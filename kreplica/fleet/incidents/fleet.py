@@ -178,7 +178,7 @@ def _by_cluster(hidden: Iterable[Key]) -> Mapping[str, Collection[Key]]:
 
 
 def _left_over(told: Iterable[Told], wanted: Wanted, hidden: Collection[Key]) -> GatheredFindings:
-    """What no cause explains, but for what was not on in the time that is wanted and what is muted."""
+    """Findings that no cause explains, without those that were not on in the time that is wanted or are muted."""
     every = GatheredFindings(packed(one.left_over) for one in told)
     if wanted.since is None and wanted.until is None and not hidden:
         return every  # nothing has to be looked at

@@ -68,7 +68,7 @@ def timers_given(values: Mapping[str, Value]) -> dict[str, int]:
 
 @dataclass(slots=True)
 class Timers:
-    """What the timestamps of a log tell of timers, up to some record.
+    """Bounds of timers by the timestamps of a log, up to some record.
 
     Args:
         given: The settings that a user has named, in milliseconds.
@@ -114,7 +114,7 @@ class Timers:
     # -- what needs a timer
 
     def in_sync(self, change: PartitionChange) -> InSync | None:
-        """What the leader of a partition began its epoch with; None if that is not known."""
+        """State with which the leader of a partition began its epoch; None if that is not known."""
         return self._in_sync.get((change.topic_id, change.partition))
 
     def shrink_fault(self, change: PartitionChange, began: InSync | None) -> str | None:
