@@ -247,7 +247,8 @@ class _Reader:
         )
         asked = placed.where(F.col(FIRST) <= F.col(LAST))
         started = asked.withColumns({_STARTS: self._starts(), "_end": F.get("_segments", F.col(LAST))})
-        several = started.select("*", F.posexplode(_STARTS).alias("_at", _SEGMENT))
+        # Each has one at least: before the other posexplode Spark would make all of them once more, to see that.
+        several = started.select("*", F.posexplode_outer(_STARTS).alias("_at", _SEGMENT))
         following = F.get(_STARTS, F.col("_at") + 1)
         ends = F.get(_ENDS, F.coalesce(following - 1, F.col("_end")) - F.col("_begin"))
         borders = {

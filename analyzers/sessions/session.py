@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
+from analyzers.sessions.class_path import class_path
 from analyzers.sessions.executors import ExecutorWatch, await_executor
 from analyzers.sessions.failures import cause_of, explained, refused_setting, words_of
 from analyzers.sessions.jvm import LOGGING, Jvm, SubmittersJvm, no_remarks
@@ -38,9 +39,13 @@ CONNECT_PORT = 15002
 REACH_SECONDS = 10.0
 CONNECT_RETRIES, CONNECT_PAUSE_MS = 7, 3000
 SMALL_FLEET = 4_000_000
+FEW_ROWS = 10_000
+"""Up to so many rows Spark takes longer to write and compile code for a plan than to go through it step by step."""
 ROWS_A_PIECE = 200_000
 FEWEST_PIECES, MOST_PIECES = 2, 400
 """Numbers of partitions of a shuffle; Spark coalesces small ones."""
+
+_LARGEST_METHOD = "spark.sql.codegen.hugeMethodLimit"
 
 _ALWAYS = {
     "spark.sql.session.timeZone": "UTC",
@@ -49,8 +54,8 @@ _ALWAYS = {
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.adaptive.enabled": "true",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
-    # Java compiles no method above 8000 bytes; above that Spark is to cut its generated code up: three times as fast.
-    "spark.sql.codegen.hugeMethodLimit": "8000",
+    # Java compiles no method above 8000 bytes unless told to; above that Spark is to cut its generated code up.
+    _LARGEST_METHOD: "8000",
     # The files are named one by one; to list thousands of them in a Spark job takes ten times as long as to do it here.
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "1000000",
     # Snapshots are small files: counted as 4 MiB each, which is Spark's guess, a task would get thirty of them.
@@ -58,12 +63,15 @@ _ALWAYS = {
 }
 """Set on any session, a Connect server's too."""
 
+_STEP_BY_STEP = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 _QUIET = {"spark.ui.enabled": "false", "spark.driver.maxResultSize": "0"}
 _WORKERS = {f"spark.executorEnv.{name}": value for name, value in SAFE_PATH.items()}
 """Python workers of a standalone master inherit nothing of this process."""
-_CHEAP_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m"
+_ANY_METHOD = "-XX:-DontCompileHugeMethods"
+_CHEAP_JVM = f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m {_ANY_METHOD}"
 """A JVM that runs for seconds spends most of them on optimizing its code and on threads that collect garbage. One that
-does not optimize has room for 48 MB of code, which a session of several audits fills."""
+does not optimize has room for 48 MB of code, which a session of several audits fills; and it compiles a large method as
+fast as several small ones, so that a row goes through a stage at once and is not copied at each of its steps."""
 _DRIVER_OPTIONS, _EXECUTOR_OPTIONS = "spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions"
 _LOGGERS = ("py4j", "DataFrameQueryContextLogger", "SQLQueryContextLogger", "pyspark.sql.connect.client.logging")
 """Loggers that print messages which also arrive as exceptions."""
@@ -138,6 +146,8 @@ def settings_for(partitions: int, remote: str | None = None) -> dict[str, str]:
     settings = {"spark.sql.shuffle.partitions": str(pieces)}
     if pieces == FEWEST_PIECES:  # to plan again after each stage takes longer than such stages do
         settings["spark.sql.adaptive.enabled"] = "false"
+    if partitions <= FEW_ROWS:
+        settings |= _STEP_BY_STEP
     if partitions <= SMALL_FLEET and remote is None:
         settings |= {_DRIVER_OPTIONS: _CHEAP_JVM, _EXECUTOR_OPTIONS: _CHEAP_JVM}
     return settings
@@ -158,7 +168,8 @@ def _classic_session(master: str | None, settings: Mapping[str, str]) -> Iterato
     starting: Mapping[str, str | None] = {} if isinstance(jvm, SubmittersJvm) else _prepared(place)
     try:
         with environment(starting):
-            session = _start(jvm, place, {**_classic_settings(), **_ALWAYS, **settings}, settings)
+            own = {} if isinstance(jvm, SubmittersJvm) else _settings_of_own_jvm(settings)
+            session = _start(jvm, place, {**_classic_settings(), **_ALWAYS, **own, **settings}, settings)
         try:
             watch = ExecutorWatch(session)
             with explained(settings, lambda: watch.lost() or jvm.lost()):
@@ -255,6 +266,14 @@ def _classic_settings() -> dict[str, str]:
         "spark.ui.showConsoleProgress": "true" if sys.stderr.isatty() else "false",
         "spark.driver.memory": f"{_driver_gibibytes()}g",
     }
+
+
+def _settings_of_own_jvm(settings: Mapping[str, str]) -> dict[str, str]:
+    """What only a JVM can be given that starts now."""
+    own = {"spark.driver.extraClassPath": class_path()}
+    if all(_ANY_METHOD in settings.get(name, "") for name in (_DRIVER_OPTIONS, _EXECUTOR_OPTIONS)):
+        own[_LARGEST_METHOD] = "65535"
+    return {name: value for name, value in own.items() if value}
 
 
 def _driver_gibibytes() -> int:

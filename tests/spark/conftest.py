@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from analyzers.reading.timeline import Observation, Timeline
-from analyzers.sessions.session import settings_for, spark_session
+from analyzers.sessions.session import FEW_ROWS, settings_for, spark_session
 from kreplica.history.months.observations import digest_of_snapshot
 from kreplica.history.tables import OBSERVATION, TABLES, is_whole
 from kreplica.model.schema import BROKERS, PARTITIONS, TableSchema
@@ -27,6 +27,20 @@ if TYPE_CHECKING:
 def spark() -> Iterator[SparkSession]:
     with spark_session("local[2]", settings=settings_for(0)) as session:
         yield session
+
+
+@pytest.fixture(scope="module")
+def compiled(spark: SparkSession) -> Iterator[None]:
+    """Has Spark compile code for its plans, as it does for more than a few rows."""
+    few = settings_for(FEW_ROWS)
+    differing = few.keys() - settings_for(FEW_ROWS + 1).keys()
+    assert differing, "few rows have settings of their own"
+    for name in differing:
+        spark.conf.unset(name)
+    assert spark.conf.get("spark.sql.codegen.wholeStage") == "true"
+    yield
+    for name in differing:
+        spark.conf.set(name, few[name])
 
 
 @pytest.fixture(scope="session")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from analyzers.audit import Audit
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("compiled")]
 
 COUNTED = ("under_replicated", "under_min_isr", "under_min_isr_broker", "at_min_isr", "offline", "non_preferred")
 RULES = frozenset({"offline", "under-min-isr", "under-replicated", "at-min-isr"})

@@ -18,7 +18,7 @@ from kreplica.model.evaluate import Evaluator
 from kreplica.model.expressions import Expression
 from kreplica.model.snapshot import ClusterSnapshot
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("compiled")]
 
 Row = Mapping[str, Any]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
 import time
@@ -11,6 +12,7 @@ import pytest
 from py4j.protocol import Py4JError
 
 from analyzers.sessions import jvm, session
+from analyzers.sessions.class_path import FIRST_JARS, class_path
 from analyzers.sessions.failures import SparkDefectError, _explanation, _failure, explained
 from analyzers.sessions.jvm import _Submitted
 from analyzers.sessions.session import require_pyspark, settings_for, spark_session
@@ -77,6 +79,44 @@ def test_settings_grow_with_the_fleet() -> None:
     assert "spark.driver.extraJavaOptions" not in settings_for(10_000_000)
     assert "spark.executor.extraJavaOptions" in settings_for(1000)
     assert "spark.driver.extraJavaOptions" not in settings_for(1000, remote="sc://127.0.0.1")
+
+
+def test_no_code_is_compiled_for_few_rows() -> None:
+    name = "spark.sql.codegen.wholeStage"
+    assert settings_for(session.FEW_ROWS)[name] == "false"
+    assert name not in settings_for(session.FEW_ROWS + 1)
+
+
+def test_generated_code_is_not_cut_up_where_java_compiles_methods_of_any_size() -> None:
+    name = "spark.sql.codegen.hugeMethodLimit"
+    assert int(session._settings_of_own_jvm(settings_for(1000))[name]) > int(session._ALWAYS[name])
+    own_options = {**settings_for(1000), "spark.driver.extraJavaOptions": "-Xss8m"}
+    assert name not in session._settings_of_own_jvm(own_options)
+    assert name not in session._settings_of_own_jvm(settings_for(10_000_000))
+
+
+def test_jars_of_most_classes_are_looked_through_first(tmp_path: Path) -> None:
+    names = (
+        "aircompressor-2.0.jar",
+        "spark-core_2.13-4.3.0.jar",
+        "scala-library-2.13.18.jar",
+        "spark-sql_2.13-4.3.0.jar",
+    )
+    for name in (*names, "spark-sql-api_2.13-4.0.0-preview1.jar"):
+        (tmp_path / name).touch()
+    found = [Path(one).name for one in class_path(tmp_path).split(os.pathsep)]
+    assert found == [names[2], names[1], names[3], "spark-sql-api_2.13-4.0.0-preview1.jar"]
+    assert class_path(tmp_path / "nowhere") == ""
+    other = tmp_path / f"a{os.pathsep}b"
+    other.mkdir()
+    (other / names[1]).touch()
+    assert class_path(other) == ""
+
+
+def test_the_spark_that_is_installed_has_those_jars() -> None:
+    found = class_path().split(os.pathsep)
+    assert len(found) == len(FIRST_JARS)
+    assert all(Path(one).is_file() for one in found)
 
 
 @pytest.mark.parametrize(
