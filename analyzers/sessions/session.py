@@ -64,7 +64,12 @@ _ALWAYS = {
 """Set on any session, a Connect server's too."""
 
 _STEP_BY_STEP = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
-_QUIET = {"spark.ui.enabled": "false", "spark.driver.maxResultSize": "0"}
+_QUIET = {
+    "spark.ui.enabled": "false",
+    "spark.driver.maxResultSize": "0",
+    # Otherwise PySpark asks Java four things, and looks for IPython, at each function of a column: where it was called.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
+}
 _WORKERS = {f"spark.executorEnv.{name}": value for name, value in SAFE_PATH.items()}
 """Python workers of a standalone master inherit nothing of this process."""
 _ANY_METHOD = "-XX:-DontCompileHugeMethods"
