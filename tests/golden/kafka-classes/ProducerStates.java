@@ -72,8 +72,8 @@ public class ProducerStates {
             .batches().iterator().next();
         Option<?> known = (Option<?>) Bare.method(manager.getClass(), "lastEntry").invoke(manager, PRODUCER);
         if (known.isDefined()) {
-            Option<?> same = (Option<?>) Bare.method(known.get().getClass(), "findDuplicateBatch").invoke(known.get(), batch);
-            if (same.isDefined()) return String.valueOf(Bare.method(same.get().getClass(), "firstOffset").invoke(same.get()));
+            Object same = same(known.get(), batch);
+            if (same != null) return String.valueOf(Bare.method(same.getClass(), "firstOffset").invoke(same));
         }
         Object info = prepared(manager, true);
         java.lang.reflect.Method append = null;
@@ -87,6 +87,14 @@ public class ProducerStates {
         }
         Bare.method(manager.getClass(), "update").invoke(manager, info);
         return "ok";
+    }
+
+    /** What is known of the same batch; up to 0.11 the entry of a producer is its last one. */
+    private static Object same(Object known, RecordBatch batch) throws Exception {
+        if (Scala.has(known.getClass(), "isDuplicate"))
+            return (boolean) Bare.method(known.getClass(), "isDuplicate").invoke(known, batch) ? known : null;
+        Option<?> found = (Option<?>) Bare.method(known.getClass(), "findDuplicateBatch").invoke(known, batch);
+        return found.isDefined() ? found.get() : null;
     }
 
     static String mark(Object manager, int epoch, long offset) throws Exception {

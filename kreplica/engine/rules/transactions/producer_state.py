@@ -161,7 +161,12 @@ def after_data(
 
 
 def after_marker(
-    state: ProducerState, epoch: int, coordinator_epoch: int, timestamp: int, keeps_producer: bool
+    state: ProducerState,
+    epoch: int,
+    coordinator_epoch: int,
+    timestamp: int,
+    keeps_producer: bool,
+    takes_place_at: int = NO_OFFSET,
 ) -> ProducerState:
     """The state after the marker of a transaction, which ends it. ProducerAppendInfo.appendEndTxnMarker.
 
@@ -170,13 +175,19 @@ def after_marker(
     (ProducerStateEntry.lastTimestamp): without one the producer expired at the next check, and its fencing was
     forgotten (KAFKA-9144).
 
+    In 0.11 a marker of the same epoch takes the place of the one remembered batch (ProducerIdEntry), as if it were a
+    batch of the last sequence alone: what was sent before it is a duplicate only if that was one record.
+
     Args:
         state: Before it.
         epoch, coordinator_epoch: The marker's.
         timestamp: The marker's.
         keeps_producer: Whether the marker's time counts for the expiry, since 2.4.1.
+        takes_place_at: Its offset where it takes the place of a batch, in 0.11; NO_OFFSET since 1.0.
     """
     kept = state.batches if epoch == state.epoch else ()
+    if kept and takes_place_at != NO_OFFSET:
+        kept = ((kept[-1][1], kept[-1][1], takes_place_at),)
     if not keeps_producer:
         timestamp = state.timestamp if epoch == state.epoch else NO_TIMESTAMP
     return ProducerState(epoch, kept, coordinator_epoch, NO_OFFSET, timestamp)

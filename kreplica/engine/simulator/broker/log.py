@@ -207,8 +207,9 @@ class ProducerStates:
 
     def _marker(self, record: Record, offset: int, now: int) -> None:
         known = self.state(record.producer_id)
+        takes_place_at = offset if self.cached == 1 else NO_OFFSET
         self.states[record.producer_id] = after_marker(
-            known, record.producer_epoch, int(record.value), now, self.markers_keep_producer
+            known, record.producer_epoch, int(record.value), now, self.markers_keep_producer, takes_place_at
         )
         self.verifications.pop(record.producer_id, None)
         if known.transaction_start == NO_OFFSET:
