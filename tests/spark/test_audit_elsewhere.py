@@ -1,4 +1,4 @@
-"""kreplica audit on a standalone master and through Spark Connect: the same answer as in its own process."""
+"""kreplica audit and audit ingest on a standalone master and through Spark Connect: as in their own process."""
 
 from __future__ import annotations
 
