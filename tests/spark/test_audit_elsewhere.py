@@ -131,6 +131,7 @@ def expected(root: Path) -> list[Place]:
 
 AUDIT = ("audit", "sample", "-o", "jsonl", "--per-snapshot")
 AUDIT_HISTORY = ("audit", HISTORY, "-o", "jsonl")
+INGEST = ("audit", "ingest")
 
 
 @pytest.fixture(scope="module")
@@ -172,9 +173,9 @@ def assert_folded_alike(master: str, folder: Path, fleet: LoggedFleet) -> None:
     (folder / "shadow" / "kreplica.py").write_text("raise ImportError")
     shadow = ("--spark-conf", f"spark.executorEnv.PYTHONPATH={folder / 'shadow'}")
     place = ("--master", master, "--spark-conf", "spark.executor.memory=512m")
-    like = ingested([DUMPS, "--into", f"s3://{BUCKET}/like", *place], folder, fleet.environment)
+    like = ingested([*INGEST, DUMPS, "--into", f"s3://{BUCKET}/like", *place], folder, fleet.environment)
     assert_folded_by(like, f"Spark on {master}")
-    bare = ingested(["sample", "--into", "history bare", *place, *shadow], folder, fleet.environment)
+    bare = ingested([*INGEST, "sample", "--into", "history bare", *place, *shadow], folder, fleet.environment)
     reason = f"Spark on {master} did not fold the snapshots, this machine did: an executor has no kreplica"
     assert_folded_by(bare, "this process", reason)
     wanted = folded_here(fleet, folder / "here")
@@ -298,7 +299,7 @@ def test_a_connect_server_gives_the_same_findings_and_lives_on(
         answer = run_cli(*AUDIT_HISTORY, *place, env=fleet.store.environment, timeout=300)
         assert audited_there(answer) == logged
         assert_folded_by(
-            ingested(["sample", "--into", "history", *place], tmp_path, os.environ), f"Spark on {place[1]}"
+            ingested([*INGEST, "sample", "--into", "history", *place], tmp_path, os.environ), f"Spark on {place[1]}"
         )
         assert contents(tmp_path / "history") == folded_here(fleet, tmp_path / "here")
         assert process.poll() is None

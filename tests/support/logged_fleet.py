@@ -81,7 +81,7 @@ def ingested(line: Sequence[str | Path], folder: Path, environment: Mapping[str,
     program = folder / "many.py"
     program.write_text(_INGESTING_MANY)
     done = subprocess.run(
-        [sys.executable, str(program), "audit", "ingest", *map(str, line), "-o", "json"],
+        [sys.executable, str(program), *map(str, line), "-o", "json"],
         capture_output=True,
         text=True,
         timeout=240,
