@@ -74,4 +74,7 @@ def test_groups_of_clusters_are_the_tags_of_contexts(
 
 def test_what_is_no_percentage_and_no_history_is_refused(kreplica: Any, kept: Path, tmp_path: Path) -> None:
     assert kreplica("audit", "slo", str(kept), "--objective", "100").code == 2
+    typed = kreplica("audit", "slo", str(kept), "--objective", "99.95%")
+    said = "invalid value for '--objective': it has to be a valid number; see kreplica audit slo --help"
+    assert (typed.code, typed.err) == (2, f"error: {said}\n")
     assert kreplica("audit", "slo", str(tmp_path)).code == 2
