@@ -274,7 +274,7 @@ def _classic_settings() -> dict[str, str]:
 
 
 def _settings_of_own_jvm(settings: Mapping[str, str]) -> dict[str, str]:
-    """What only a JVM can be given that starts now."""
+    """Settings that only a JVM that starts now can be given."""
     own = {"spark.driver.extraClassPath": class_path()}
     if all(_ANY_METHOD in settings.get(name, "") for name in (_DRIVER_OPTIONS, _EXECUTOR_OPTIONS)):
         own[_LARGEST_METHOD] = "65535"
