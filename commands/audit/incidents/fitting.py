@@ -90,6 +90,9 @@ def cells_of(
     form = "%m-%d %H:%M" if len(years) == 1 else "%Y-%m-%d %H:%M"
     taken = 12 + max(len(row.kind) for row in rows) + len(f"{datetime(2026, 1, 1):{form}}") + 4 * GAP  # noqa: DTZ001
     rest = console.width - taken
+    severity = max(len(row.severity.word) for row in rows) + GAP
+    if rest - severity >= 2 * LEAST_KEY:  # else the table leaves the severity out
+        rest -= severity
     key = max(LEAST_KEY, min(max(len(row.key) for row in rows), rest // 2))
     name = max(LEAST_KEY, rest - key)
     for column in moments:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -79,6 +80,15 @@ def test_a_thousand_clusters_are_one_screen(
 def test_more_room_shows_more(thousand: FoundIncidents, capsys: pytest.CaptureFixture[str]) -> None:
     small, large = (len(screen(thousand, 80, height, capsys)) for height in (24, 60))
     assert large >= small + 30
+
+
+def test_long_names_of_clusters_are_cut_before_severities_are_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    found = fleet(13, 40)
+    some = [one for one in found.incidents if one.kind in ("broker-down", "brokers-down")]
+    assert len(some) > 3
+    named = replace(found, incidents=some, names={label: f"{label} of a long name" for label in found.names})
+    header = next(line for line in screen(named, 80, 40, capsys) if "INCIDENT " in line)
+    assert header.split()[:3] == ["SEVERITY", "INCIDENT", "CLUSTER"]
 
 
 def test_few_incidents_are_all_there_and_nothing_is_said_to_be_left_out(capsys: pytest.CaptureFixture[str]) -> None:
