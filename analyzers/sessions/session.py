@@ -12,10 +12,10 @@ import os
 import socket
 import sys
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
@@ -93,20 +93,40 @@ _LEFT = (
 _OURS: Mapping[str, str | None] = {"SPARK_REMOTE": None, "SPARK_CONNECT_MODE_ENABLED": None}
 """Either would turn a session of our own into a client of another server, and its columns into that server's."""
 
-_kept: WeakKeyDictionary[SparkSession, list[DataFrame]] = WeakKeyDictionary()
+_kept: WeakKeyDictionary[SparkSession, list[Callable[[], object]]] = WeakKeyDictionary()
+"""What lets go of the rows that are kept, by session."""
 
 
 def kept(frame: DataFrame) -> DataFrame:
-    """The rows, computed once and kept by Spark until their session ends: a server outlives it."""
+    """The rows, computed once and kept by Spark until their session ends: a server outlives it.
+
+    Of few rows Spark forgets how they came about: to plan what is asked of them takes half as long without. On other
+    machines it has to know, since a lost executor takes its rows along.
+    """
+    session = frame.sparkSession
+    if _is_local(session) and _goes_step_by_step(session):
+        rows: Any = frame.localCheckpoint(eager=False)
+        _kept.setdefault(session, []).append(lambda: rows._jdf.queryExecution().logical().rdd().unpersist(False))
+        return cast("DataFrame", rows)
     frame.persist()
-    _kept.setdefault(frame.sparkSession, []).append(frame)
+    _kept.setdefault(session, []).append(frame.unpersist)
     return frame
+
+
+def _goes_step_by_step(session: SparkSession) -> bool:
+    return all(session.conf.get(name) == value for name, value in _STEP_BY_STEP.items())
+
+
+def _is_local(session: SparkSession) -> bool:
+    """True if the one JVM of the session is its own."""
+    connected = type(session).__module__.startswith("pyspark.sql.connect")
+    return not connected and str(session.sparkContext.master).startswith("local")
 
 
 def _let_go(session: SparkSession) -> None:
     with contextlib.suppress(Exception):  # of a session that is gone nothing is kept either
-        for frame in reversed(_kept.pop(session, [])):
-            frame.unpersist()
+        for let_go in reversed(_kept.pop(session, [])):
+            let_go()
 
 
 @contextmanager

@@ -29,15 +29,27 @@ def test_a_session_leaves_the_environment_to_others_while_it_runs(spark: SparkSe
         assert os.environ.get(name) == began.get(name)
 
 
-def test_what_a_session_keeps_it_lets_go(spark: SparkSession) -> None:
+@pytest.mark.parametrize("compiled", ["false", "true"])
+def test_what_a_session_keeps_it_lets_go(spark: SparkSession, compiled: str) -> None:
     from analyzers.sessions.session import _let_go, kept
 
-    one, other = spark.range(7), spark.range(8)
-    assert (kept(one).count(), kept(other).count()) == (7, 8)
-    assert one.storageLevel.useMemory
     _let_go(spark)
-    assert not one.storageLevel.useMemory
-    assert not other.storageLevel.useMemory
+    before, setting = set(rows_in_memory(spark)), "spark.sql.codegen.wholeStage"
+    was = spark.conf.get(setting)
+    spark.conf.set(setting, compiled)
+    try:
+        one, other = kept(spark.range(7)), kept(spark.range(8))
+        assert (one.count(), one.count(), other.count()) == (7, 7, 8)
+        assert len(set(rows_in_memory(spark)) - before) == 2
+        assert ("Scan ExistingRDD" in one._jdf.queryExecution().executedPlan().toString()) == (compiled == "false")
+    finally:
+        spark.conf.set(setting, was)
+        _let_go(spark)
+    assert not set(rows_in_memory(spark)) - before
+
+
+def rows_in_memory(spark: SparkSession) -> list[int]:
+    return [int(number) for number in spark.sparkContext._jsc.getPersistentRDDs()]
 
 
 def truncate(path: Path) -> None:
