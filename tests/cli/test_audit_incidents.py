@@ -83,6 +83,14 @@ def test_which_are_told_and_the_exit_code(
     assert (ended.code, [row["kind"] for row in ended.document["incidents"]]) == (code, kinds)
 
 
+@pytest.mark.parametrize("words", [["--since", at(100)], ["--until", at(-1)]])
+def test_a_time_that_no_snapshot_tells_of_is_no_all_clear(kreplica: Any, history: Path, words: list[str]) -> None:
+    ended = kreplica("audit", "incidents", str(history), *words)
+    assert ended.code == 2
+    assert "holds no snapshot that is wanted" in ended.err
+    assert "--since, --until" in ended.err
+
+
 def test_groups_of_clusters_are_the_tags_of_contexts(
     kreplica: Any, history: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

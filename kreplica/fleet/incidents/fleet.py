@@ -135,7 +135,7 @@ def incidents_in(
 
     Raises:
         InputError: There is no history, or a file is damaged.
-        UsageError: It holds no such cluster.
+        UsageError: It holds no such cluster, or tells nothing of the time that is wanted.
     """
     storage = storage_of(history)
     tables = sorted({*tables_read(), *(schema.name for schema in TABLES_READ), STEPS.name, *EXACT_TABLES})
@@ -147,6 +147,9 @@ def incidents_in(
     asked = Circumstances(newest_ms(chosen) if newest is None else newest, None, groups or {})
     work = _Work(asked, frozenset(mute.rule for mute in mutes))
     clusters = side_by_side(work, list(chosen.by_cluster().values()), processes)
+    if not any(_tells_of(one, wanted) for one in clusters):
+        look = "look at --since, --until and --cluster"
+        raise UsageError(f"{storage.named('')} holds no snapshot that is wanted", fix=look)
     drifts = list(between_clusters([one.settings for one in clusters if one.settings is not None], asked))
     names = {one.cluster: one.name for one in clusters}
     stretches = [*(stretch for one in clusters for stretch in one.stretches), *map(stretch_of, drifts)]
@@ -191,6 +194,7 @@ class _ToldCluster:
     name: str
     snapshots: int
     begin: datetime
+    end: datetime
     told: Told
     stretches: Sequence[Stretch]
     settings: PresentSettings | None
@@ -204,11 +208,13 @@ class _Work:
     def __call__(self, months: Sequence[HistoryMonth]) -> _ToldCluster:
         history = ClusterHistory(months)
         told = incidents_of(history, judge_cluster(history, self.asked))
+        begin, end = (datetime.fromtimestamp(int(history.times[which]) / 1000, UTC) for which in (0, -1))
         return _ToldCluster(
             history.cluster,
             history.name,
             len(history.line.times),
-            datetime.fromtimestamp(int(history.times[0]) / 1000, UTC),
+            begin,
+            end,
             replace(told, findings=()).packed(),
             [stretch_of(one) for one in told.findings if one.rule in self.muted],
             cluster_drift.present_settings(history) if self.asked.groups else None,
@@ -310,6 +316,12 @@ def _is_inside(one: Incident | FleetFinding, wanted: Wanted) -> bool:
     """True if it was on at any time that is wanted."""
     late = wanted.until is not None and one.valid_from_ms > _milliseconds(wanted.until)
     return not late and (wanted.since is None or one.last_seen_ms >= _milliseconds(wanted.since))
+
+
+def _tells_of(cluster: _ToldCluster, wanted: Wanted) -> bool:
+    """True if any snapshot or record of a cluster may be of the time that is wanted."""
+    late = wanted.until is not None and cluster.begin > wanted.until
+    return not late and (wanted.since is None or cluster.end >= wanted.since)
 
 
 def _milliseconds(moment: datetime) -> int:
