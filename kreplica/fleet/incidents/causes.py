@@ -175,9 +175,24 @@ def _downs(ground: Ground) -> list[_Down]:
     found = []
     for broker in sorted(every):
         holds = [broker in scene.down for scene in ground.scenes]
+        _registering(ground, broker, holds)
         _shutting_down(ground, broker, holds)
         found += [_Down(broker, *span) for span in spans_of(ground.scenes, ground.newest, holds)]
     return sorted(found, key=lambda one: (one.begin, one.broker))
+
+
+def _registering(ground: Ground, broker: int, holds: list[bool]) -> None:
+    """Takes back that a broker is down from its registration until it knows the metadata: it was never up before.
+
+    The controller keeps a broker fenced until then (BrokerHeartbeatManager). One that takes longer than a restart does
+    is down all the same.
+    """
+    begin = holds.index(True)
+    end = next((place for place in range(begin, len(holds)) if not holds[place]), None)
+    if begin == 0 or end is None or broker in ground.brokers(begin - 1):
+        return
+    if ground.ms(ground.scenes[end].number) - ground.ms(ground.scenes[begin].number) <= ground.restart_ms:
+        holds[begin:end] = [False] * (end - begin)
 
 
 def _shutting_down(ground: Ground, broker: int, holds: list[bool]) -> None:

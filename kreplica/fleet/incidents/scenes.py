@@ -145,9 +145,11 @@ class Scene:
 
     @cached_property
     def out_of_all(self) -> frozenset[int]:
-        """Brokers that are up, but neither lead nor are in sync in any partition that others are in sync in.
+        """Brokers that are up, but neither lead nor are in sync in any partition that others, or nobody, is in sync in.
 
-        So does a broker that shuts down in order until it is fenced (ReplicationControlManager, controlled shutdown).
+        So does a broker that shuts down in order until it is fenced (ReplicationControlManager, controlled shutdown),
+        and one that was killed and registers anew: it is taken out of all ISRs first, also as their last member
+        (handleUncleanBrokerShutdown, KIP-966).
         """
         shown = self.stage.partitions
         rows = shown.at(self.place)
@@ -158,7 +160,7 @@ class Scene:
         own = np.isin(owners << 32 | holders, synced)
         with_others = in_sync[owners] - own > 0
         leader = shown.codes("leader")[rows][owners]
-        holds = holders[with_others]
+        holds = holders[with_others | (in_sync[owners] == 0)]
         taking_part = holders[with_others & (own | (holders == leader))]
         return frozenset(np.setdiff1d(holds, taking_part).tolist()) - self.down
 

@@ -72,6 +72,42 @@ def test_a_broker_that_shuts_down_in_order_is_one_incident_from_when_it_left(clu
     assert (one.kind, one.key, times_of(one)) == ("broker-down", "broker 2", (5, 6, 10, 11))
 
 
+def test_brokers_that_register_anew_after_they_were_killed_explain_what_is_offline_before_they_are_fenced(
+    cluster: PlantedCluster,
+) -> None:
+    """As the log of three brokers of Kafka 4.3.1 that were killed has it: out of all ISRs, also as the last member."""
+    for topic, number in cluster.partitions:
+        cluster.change(topic, number, isr=[], leader=-1, leader_epoch=6, partition_epoch=10)
+    cluster.snapshot(every=0.01)
+    for broker in cluster.brokers.values():
+        broker["alive"] = False
+    cluster.snapshot(every=0.99)
+    start(cluster, 0, 1, 2)
+    cluster.snapshot(2)
+    one = only(cluster)
+    assert (one.kind, one.key, times_of(one)) == ("brokers-down", "brokers 0, 1, 2", (5, 6, 6.01, 7))
+    assert (one.by_rule["offline"], one.by_rule["under-replicated"], one.partitions) == (5, 5, 5)
+
+
+def test_a_broker_that_registers_for_the_first_time_is_not_down_until_it_knows_the_metadata(
+    cluster: PlantedCluster,
+) -> None:
+    cluster.brokers[3] = {**cluster.brokers[0], "host": "host3", "alive": False}
+    cluster.snapshot()
+    cluster.brokers[3]["alive"] = True
+    cluster.snapshot(2)
+    told = told_of(cluster)
+    assert (told.incidents, told.left_over) == ([], [])
+
+
+def test_a_broker_that_registers_and_does_not_come_up_is_down(cluster: PlantedCluster) -> None:
+    cluster.brokers[3] = {**cluster.brokers[0], "host": "host3", "alive": False}
+    cluster.snapshot(4)
+    cluster.brokers[3]["alive"] = True
+    cluster.snapshot(2)
+    assert only(cluster).key == "broker 3"
+
+
 def test_a_broker_that_was_out_for_longer_than_a_restart_takes_was_so_for_another_reason(
     cluster: PlantedCluster,
 ) -> None:
