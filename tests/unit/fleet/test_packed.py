@@ -74,10 +74,9 @@ def history(tmp_path: Path) -> LocalStorage:
 
 
 def held() -> int:
+    """Findings that are objects; isinstance would ask dead proxies what they stand for."""
     gc.collect()
-    return sum(
-        type(one) is FleetFinding for one in gc.get_objects()
-    )  # isinstance would ask what a dead proxy stands for
+    return sum(type(one) is FleetFinding for one in gc.get_objects())
 
 
 def test_an_answer_holds_no_finding_as_an_object(history: LocalStorage) -> None:
