@@ -91,6 +91,12 @@ def test_a_time_that_no_snapshot_tells_of_is_no_all_clear(kreplica: Any, history
     assert "--since, --until" in ended.err
 
 
+def test_a_cluster_that_is_not_there_is_no_all_clear(kreplica: Any, history: Path) -> None:
+    ended = kreplica("audit", "incidents", str(history), "--cluster", "nope")
+    assert ended.code == 2
+    assert "holds no cluster that is wanted" in ended.err
+
+
 def test_groups_of_clusters_are_the_tags_of_contexts(
     kreplica: Any, history: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -137,6 +137,17 @@ def test_a_setting_that_changed_alike_on_several_brokers_is_one_finding(cluster:
     assert (other.message, other.broker) == ("num.io.threads of brokers 0, 1, 2: 8 -> 16", None)
 
 
+def test_a_value_that_was_not_shown_is_no_other_value(cluster: PlantedCluster) -> None:
+    """A broker tells a sensitive setting by its name alone (KIP-226)."""
+    key = "broker", "0", "ssl.key.password"
+    for value in ("1", None, "2"):
+        cluster.configs[key] = {"value": value, "origin": "broker-static"}
+        cluster.snapshot()
+    assert [one.message for one in judged(cluster, "setting-changed")] == [
+        "ssl.key.password of broker 0: set to 1"  # with the first of the three, after the snapshots before
+    ]
+
+
 def test_settings_that_come_and_go_with_a_topic_or_broker_did_not_change(cluster: PlantedCluster) -> None:
     cluster.add("new", 0)
     cluster.set("topic", "new", "retention.ms", "1000")
