@@ -94,7 +94,7 @@ _OURS: Mapping[str, str | None] = {"SPARK_REMOTE": None, "SPARK_CONNECT_MODE_ENA
 """Either would turn a session of our own into a client of another server, and its columns into that server's."""
 
 _kept: WeakKeyDictionary[SparkSession, list[Callable[[], object]]] = WeakKeyDictionary()
-"""What lets go of the rows that are kept, by session."""
+"""Functions that let go of the rows that are kept, by session."""
 
 
 def kept(frame: DataFrame) -> DataFrame:

@@ -34,7 +34,8 @@ def _no_misspelt_subcommand(folders: list[str]) -> list[str]:
     from kreplica.errors import UsageError
     from kreplica.model.nearest_names import nearest_names
 
-    near = nearest_names(folders[0], _NAMES, most=1, close=0.75, parts=False) if folders else []
+    spelled_as_path = not folders or "/" in folders[0]
+    near = [] if spelled_as_path else nearest_names(folders[0], _NAMES, most=1, close=0.75, parts=False)
     if near and not Path(folders[0]).exists():
         raise UsageError(f"there is no folder {folders[0]}", f"did you mean kreplica audit {near[0]}?")
     return folders

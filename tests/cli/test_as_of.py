@@ -96,7 +96,7 @@ def test_commands_to_type_next_name_the_same_moment(kreplica: Any, history: str)
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (["--dump", "{history}"], f"2 clusters; they are {KAFKA_3} kafka-3.9.2, {KAFKA_4} kafka-4.3.1; name one"),
+        (["--dump", "{history}"], f"2 clusters; they are kafka-3.9.2 ({KAFKA_3}), kafka-4.3.1 ({KAFKA_4})"),
         (["--dump", "{history}", "--cluster", "kafka-*"], "2 clusters that fit kafka-*"),
         (["--dump", "{history}", "--cluster", "kafka-4.3"], "did you mean kafka-"),
         (["--dump", "{history}", "--cluster", KAFKA_3, "--as-of", "2026-11-20"], "at or before 2026-11-20T00:00"),
