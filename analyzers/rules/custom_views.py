@@ -90,17 +90,12 @@ def _frame(spark: SparkSession, view: View, some: Sequence[ViewRows]) -> DataFra
 def _array(field: Field, column: Column) -> pa.Array:
     import pyarrow as pa
 
-    kinds = {
-        Kind.INT32: pa.int32(),
-        Kind.INT64: pa.int64(),
-        Kind.BOOL: pa.bool_(),
-        Kind.STRING: pa.string(),
-        Kind.INT_LIST: pa.list_(pa.int32()),
-    }
+    from kreplica.store.arrow import ARROW_TYPES
+
     values: Iterable[object] = column.to_list()
     if field.kind is Kind.STRING:  # names may have bytes that are no UTF-8
         values = (None if text is None else str(text).encode("utf-8", "replace").decode() for text in values)
-    return pa.array(values, kinds[field.kind])
+    return pa.array(values, ARROW_TYPES[field.kind])
 
 
 def _verdicts(frame: DataFrame, rules: Sequence[CustomRule], count: int) -> Mapping[str, Verdicts]:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from kreplica.fleet.availability.resilience import ExposedCluster
 from kreplica.fleet.availability.slo import ServedCluster
 from kreplica.model.cluster_names import told_names
 from kreplica.model.durations import spell_duration
 from kreplica.model.words import counted
+
+if TYPE_CHECKING:
+    from msgspec import Struct
 
 
 def known_clusters(clusters: Sequence[ExposedCluster | ServedCluster]) -> list[dict[str, object]]:
@@ -49,6 +53,13 @@ def known_line(clusters: Sequence[ExposedCluster | ServedCluster], left_out: int
         *([f"{lost} left out"] if left_out else []),
     ]
     return "; ".join(parts)
+
+
+def columns_by_cluster(row: type[Struct]) -> list[str]:
+    """Columns of the screen: the cluster as ``names_of_clusters`` has it stands where its name would."""
+    from kreplica.model.rows import fields_of
+
+    return ["cluster" if one.name == "name" else one.name for one in fields_of(row) if one.meaning.screen]
 
 
 def names_of_clusters(clusters: Sequence[ExposedCluster | ServedCluster]) -> dict[str, str]:

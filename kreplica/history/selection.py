@@ -192,6 +192,15 @@ class HistoryMonth:
             yield table if some is None else table.take(some.rows(table))
 
 
+LOOK = "look at --since, --until and --cluster"
+"""Advice where nothing is found of what was asked for."""
+
+
+def nothing_wanted(storage: Storage) -> UsageError:
+    """Makes the error of a history that tells nothing of the clusters and the time that are wanted."""
+    return UsageError(f"{storage.named('')} holds no snapshot that is wanted", fix=LOOK)
+
+
 @dataclass(frozen=True, slots=True)
 class Chosen:
     """The months to read, and the problems of the others.

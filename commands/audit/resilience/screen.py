@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from commands.audit.known_time import known_line, names_of_clusters
+from commands.audit.known_time import columns_by_cluster, known_line, names_of_clusters
 from commands.shared.printing.screen import print_lines, print_rows, print_verdict, utc
 from commands.shared.printing.verdicts import COLORS
 from kreplica.errors import ExitCode
@@ -33,17 +33,10 @@ def show(found: Resilience, history: str, console: Console) -> None:
     print_verdict(console, words.get(code, "NO HARM"), COLORS[code], _sentence(rows, harmful, names))
     print_lines(console, "known", [known_line(found.clusters, found.chosen.left_out)])
     cells = {**_CELLS, "cluster": names.__getitem__}
-    print_rows(console, Exposure, harmful[:MOST_ROWS], shown=_shown(), cells=cells)
+    print_rows(console, Exposure, harmful[:MOST_ROWS], shown=columns_by_cluster(Exposure), cells=cells)
     if len(harmful) > MOST_ROWS:
         console.print(f"the worst {MOST_ROWS} of {counted(len(harmful), 'loss', 'losses')}: -o csv gives all")
     print_lines(console, "next", _next(harmful, shlex.quote(history)), whole=True)
-
-
-def _shown() -> list[str]:
-    """Columns of the screen, where clusters of one name go by their labels."""
-    from kreplica.model.rows import fields_of
-
-    return ["cluster" if one.name == "name" else one.name for one in fields_of(Exposure) if one.meaning.screen]
 
 
 def _sentence(rows: Sequence[Exposure], harmful: Sequence[Exposure], names: Mapping[str, str]) -> str:

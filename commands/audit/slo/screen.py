@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from commands.audit.known_time import known_line, names_of_clusters
+from commands.audit.known_time import columns_by_cluster, known_line, names_of_clusters
 from commands.shared.printing.screen import print_lines, print_rows, print_verdict, utc
 from commands.shared.printing.verdicts import COLORS
 from kreplica.errors import ExitCode
@@ -52,9 +52,7 @@ def _sentence(found: Service, rows: Sequence[Downtime], names: Mapping[str, str]
 
 
 def _shown(rows: Sequence[Downtime]) -> list[str]:
-    from kreplica.model.rows import fields_of
-
-    names = ["cluster" if one.name == "name" else one.name for one in fields_of(Downtime) if one.meaning.screen]
+    names = columns_by_cluster(Downtime)
     return names if any(row.topic is not None for row in rows) else [name for name in names if name != "topic"]
 
 

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from kreplica.errors import InputError, UsageError
+from kreplica.errors import InputError
 from kreplica.fleet.logged import topics_with
 from kreplica.fleet.pieces import Pieces, Span, cut_at, exact_pieces, narrow, outside, pieces_of, spans_of_logs
 from kreplica.history.coding import UNKNOWN, Coded, Coder
@@ -22,7 +22,7 @@ from kreplica.history.lives.log_line import Moments
 from kreplica.history.lives.told_line import Line
 from kreplica.history.months.log_steps import STEPS, exact_name, times_of_steps
 from kreplica.history.months.month import RESTORE
-from kreplica.history.selection import Chosen, HistoryMonth, choose
+from kreplica.history.selection import Chosen, HistoryMonth, choose, nothing_wanted
 from kreplica.history.tables import LOG_TABLES
 from kreplica.model.cluster_names import told_names
 from kreplica.model.columns import BoolColumn, Integers, null_column
@@ -333,8 +333,7 @@ def timelines_of(storage: Storage, wanted: Wanted) -> Chosen:
     chosen = choose(storage, wanted, [*(schema.name for schema in TABLES_READ), STEPS.name, *exact], logs=True)
     if not chosen.months:
         chosen.refuse_damaged()
-        look = "look at --since, --until and --cluster"
-        raise UsageError(f"{storage.named('')} holds no snapshot that is wanted", fix=look)
+        raise nothing_wanted(storage)
     return chosen
 
 

@@ -24,7 +24,7 @@ from kreplica.fleet.worsening import AppliedMute, Key, Stretch, apply_mutes, mut
 from kreplica.health.rules import Severity
 from kreplica.history.months.log_steps import EXACT_TABLES, STEPS
 from kreplica.history.newest import newest_ms_in
-from kreplica.history.selection import Chosen, HistoryMonth, choose, storage_of
+from kreplica.history.selection import Chosen, HistoryMonth, choose, nothing_wanted, storage_of
 from kreplica.model.nearest_names import nearest_or_known
 from kreplica.store.selection import Wanted
 from kreplica.system.processes import side_by_side
@@ -148,8 +148,7 @@ def incidents_in(
     work = _Work(asked, frozenset(mute.rule for mute in mutes))
     clusters = side_by_side(work, list(chosen.by_cluster().values()), processes)
     if not any(_tells_of(one, wanted) for one in clusters):
-        look = "look at --since, --until and --cluster"
-        raise UsageError(f"{storage.named('')} holds no snapshot that is wanted", fix=look)
+        raise nothing_wanted(storage)
     drifts = list(between_clusters([one.settings for one in clusters if one.settings is not None], asked))
     names = {one.cluster: one.name for one in clusters}
     stretches = [*(stretch for one in clusters for stretch in one.stretches), *map(stretch_of, drifts)]

@@ -23,7 +23,7 @@ from kreplica.history.lives.rows import (
 from kreplica.history.lives.told_line import Line
 from kreplica.history.lives.topic import topic_rows
 from kreplica.history.months.log_steps import STEPS, exact_name
-from kreplica.history.selection import Chosen, HistoryMonth, choose, storage_of
+from kreplica.history.selection import LOOK, Chosen, HistoryMonth, choose, nothing_wanted, storage_of
 from kreplica.history.tables import LOG_TABLES, TABLES
 from kreplica.model.nearest_names import nearest_or_known
 from kreplica.model.schema import BROKERS, CONFIGS, GROUPS, PARTITIONS, TableSchema
@@ -33,7 +33,6 @@ from kreplica.system.stores.storage import Storage
 
 _PARTITIONS = next(table for table in TABLES if table.of is PARTITIONS)
 _GROUPS = next(table for table in TABLES if table.of is GROUPS)
-_LOOK = "look at --since, --until and --cluster"
 _EVERYTHING = Wanted()
 
 
@@ -137,7 +136,7 @@ def lives_in(
     lived = [(name, line, broker_rows(line, broker)) for name, line in lines.items()]
     found = [_lived(name, line, rows) for name, line, rows in lived if rows]
     if not found:
-        raise UsageError(f"no snapshot that was looked at tells of a broker {broker}", fix=_LOOK)
+        raise UsageError(f"no snapshot that was looked at tells of a broker {broker}", fix=LOOK)
     return Lives(f"broker {broker}", BrokerStretch, found, chosen)
 
 
@@ -146,7 +145,7 @@ def _chosen(storage: Storage, wanted: Wanted, *schemas: TableSchema, logs: bool 
     chosen = choose(storage, wanted, [*(schema.name for schema in schemas), *exact], logs=logs)
     if not chosen.months:
         chosen.refuse_damaged()
-        raise UsageError(f"{storage.named('')} holds no snapshot that is wanted", fix=_LOOK)
+        raise nothing_wanted(storage)
     return chosen
 
 
@@ -193,7 +192,7 @@ def _topic_lives(chosen: Chosen, topic: str, partition: int | None) -> Lives:
             found += [_lived(cluster, line, rows, [note] if note else [])] if rows else []
     what = topic if partition is None else f"{topic}-{partition}"
     if not found:
-        raise UsageError(f"no snapshot that was looked at has {what}", fix=_LOOK)
+        raise UsageError(f"no snapshot that was looked at has {what}", fix=LOOK)
     return Lives(what, TopicStretch if partition is None else PartitionStretch, found, chosen)
 
 
@@ -205,7 +204,7 @@ def _group_commits(chosen: Chosen, group: str, moment: datetime | None) -> Lives
         when = "" if moment is None else f" at {moment.isoformat()}"
         names = {word for months in by_cluster.values() for month in months for word in month.words(_GROUPS, "group")}
         if group in names:
-            raise UsageError(f"group {group} had committed nothing{when}", "it is seen at other times", _LOOK)
+            raise UsageError(f"group {group} had committed nothing{when}", "it is seen at other times", LOOK)
         lacking = f"no group {group} in the snapshots that were looked at"
         if not names:
             raise UsageError(

@@ -1,4 +1,4 @@
-"""What a row leaves behind is put back: servers that ended or stand still, log directories that failed."""
+"""Repairs after a row: servers that ended or stand still, log directories that failed."""
 
 from __future__ import annotations
 
