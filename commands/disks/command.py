@@ -44,12 +44,21 @@ def disks(
     ] = None,
     min_usable: Annotated[
         float | None,
-        typer.Option("--min-usable", min=0, max=100, metavar="PERCENT", help="Exit 1 if less space is usable."),
+        typer.Option(
+            "--min-usable",
+            min=0,
+            max=100,
+            metavar="PERCENT",
+            help="Exit 1 if less space is usable, instead of 10 percent.",
+        ),
     ] = None,
     min_days: Annotated[
         float | None,
         typer.Option(
-            "--min-days", min=0, metavar="DAYS", help="Exit 1 if a volume will be full sooner; needs --since."
+            "--min-days",
+            min=0,
+            metavar="DAYS",
+            help="Exit 1 if a volume will be full sooner, instead of 7 days; needs --since.",
         ),
     ] = None,
     exit_zero: ExitZeroOption = False,
@@ -60,7 +69,7 @@ def disks(
     Replicas that the cluster does not assign to their broker are listed as strays, copies being moved within a broker
     as future replicas. With an earlier snapshot: growth, and days until a volume is full.
 
-    Exits 1 where a directory is offline, nearly full or fills up soon, or has less than --min-usable or --min-days.
+    Exits 1 where a directory is offline, nearly full or full soon, by --min-usable and --min-days where given.
     Exits 5 when the log directories of a broker are not known and nothing worse was found.
     """
     from commands.disks.answer import answer

@@ -68,10 +68,10 @@ def verdict(found: DiskAnswer, view: ClusterDisks) -> tuple[str, str, str]:
 
 def _short_of_room(found: DiskAnswer, view: ClusterDisks) -> tuple[str, str, str] | None:
     of = f"of {len(view.report.directories)} log directories"
-    if low := view.nearly_full:
+    if low := found.found.nearly_full(view):
         least = min(low, key=lambda one: one.usable_percent or 0)
         return "NEARLY FULL", "red", f"{len(low)} {of} under {LOW_PERCENT} % usable, least {_usable(least)}"
-    if soon := view.filling:
+    if soon := found.found.filling(view):
         first = min(soon, key=lambda one: _days(one) or 0)
         return "FILLING", "yellow", f"{len(soon)} {of} full within {SOON_DAYS} days, first {_place(first)}"
     if broken := found.found.broken(view):

@@ -161,6 +161,14 @@ class DisksOfClusters:
         """A row for each log directory of all clusters."""
         return [row for cluster in self.clusters for row in cluster.rows]
 
+    def nearly_full(self, cluster: ClusterDisks) -> list[LogDirectory]:
+        """The directories of one cluster with little usable space; none where a limit was given for it."""
+        return cluster.nearly_full if self.limits.usable_percent is None else []
+
+    def filling(self, cluster: ClusterDisks) -> list[LogDirectory]:
+        """The directories of one cluster that are full soon; none where a limit was given for it."""
+        return cluster.filling if self.limits.days is None else []
+
     def broken(self, cluster: ClusterDisks) -> list[LogDirectory]:
         """The directories of one cluster that break a limit."""
         return [one for one in cluster.report.directories if self.limits.broken(one)]
@@ -173,7 +181,7 @@ class DisksOfClusters:
     def exit_code(self) -> ExitCode:
         """1 where a directory is offline, short of room or below a limit, 5 where not all is known."""
         trouble = any(
-            cluster.report.offline or cluster.nearly_full or cluster.filling or self.broken(cluster)
+            cluster.report.offline or self.nearly_full(cluster) or self.filling(cluster) or self.broken(cluster)
             for cluster in self.clusters
         )
         unknown = [cluster for cluster in self.clusters if cluster.incomplete or self.undecided(cluster)]

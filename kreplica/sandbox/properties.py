@@ -24,7 +24,11 @@ _SMALL = {
     "offsets.topic.num.partitions": "5",
     "transaction.state.log.num.partitions": "5",
 }
-_SMALL_KRAFT = {"share.coordinator.state.topic.num.partitions": "3"}
+_KRAFT = {
+    "share.coordinator.state.topic.num.partitions": "3",
+    # A broker gives up by itself after a minute; a starved machine takes longer, and the sandbox has its own patience.
+    "initial.broker.registration.timeout.ms": "600000",
+}
 # Nothing moves by itself while somebody watches, and faults show soon.
 _STEADY = {
     "auto.leader.rebalance.enable": "false",
@@ -127,7 +131,7 @@ def _proxied(settings: SandboxSettings, node: Node, listener: str) -> str:
 
 def _kraft(release: Release, nodes: dict[int, Node], node: Node) -> dict[str, str]:
     controllers = [other for other in nodes.values() if Role.CONTROLLER in other.roles]
-    return _SMALL_KRAFT | {
+    return _KRAFT | {
         "node.id": str(node.id),
         "process.roles": ",".join(node.roles),
         "controller.listener.names": "CONTROLLER",

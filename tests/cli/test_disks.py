@@ -137,6 +137,18 @@ def test_a_volume_soon_full_is_said_first(kreplica: Any, tmp_path: Path) -> None
     assert kreplica("disks", "--dump", tmp_path).out.startswith("NEARLY FULL 1 of 1 log directories under 10 % usable")
 
 
+def test_limits_of_ones_own_stand_in_place_of_the_others(kreplica: Any, tmp_path: Path) -> None:
+    dump(tmp_path, 1, 900)
+    dump(tmp_path, 3, 99)
+    words = ["disks", "--dump", tmp_path]
+    assert (kreplica(*words).code, kreplica(*words, "--min-usable", "9.9").code) == (1, 0)
+    assert kreplica(*words, "--min-usable", "9.9").out.startswith("OK the only log directory is online")
+    assert kreplica(*words, "--min-usable", "9.91").out.startswith("LIMIT 1 of 1 log directories below the limit given")
+    words += ["--since", tmp_path, "--min-usable", "0"]  # 801 bytes in two days, 99 left: full within a quarter of one
+    assert (kreplica(*words).code, kreplica(*words, "--min-days", "0.2").code) == (1, 0)
+    assert kreplica(*words, "--min-days", "0.3").code == 1
+
+
 def test_a_gate_never_passes_on_what_is_not_known(kreplica: Any, tmp_path: Path) -> None:
     dump(tmp_path, 1, None)
     dump(tmp_path, 3, None)

@@ -42,7 +42,7 @@ WORDS = {
     "rebalance replicas": ["rebalance", "replicas", "--rack-aware"],
     "rebalance replicas --dead-for": ["rebalance", "replicas", "--dead-for", "1h"],
     "rebalance verify": ["rebalance", "verify", "{moves}"],
-    "disks": ["disks", "--exit-zero"],
+    "disks": ["disks", "--min-usable", "0"],
     "imbalance": ["imbalance", "--exit-zero"],
     "safe-to-stop": ["safe-to-stop", "2", "--settle", "0", "--accept", "rf-one", "--accept-topic", ".*"],
     "whatif fail": ["whatif", "fail", "--broker", "2", "--min-isr", "1", "--exclude-internal"],
