@@ -33,8 +33,8 @@ from kreplica.errors import UsageError
 from kreplica.fleet.worsening import Key, Stretch
 from kreplica.health.rules import ALL_RULES, OFFLINE, PartitionRule, Severity
 from kreplica.history.tables import OBSERVATION
-from kreplica.model.predicates import PREDICATES
-from kreplica.model.rows import names_of
+from kreplica.model.predicates.partitions import PREDICATES
+from kreplica.model.tables.rows import names_of
 from kreplica.system.durable_files import make_folders, move, sync_all
 
 if TYPE_CHECKING:

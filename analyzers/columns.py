@@ -1,9 +1,9 @@
 """Compiles the expressions of kreplica.model into Spark columns, of built-in functions only.
 
 Spark sees what it computes, and no row ever passes through Python. Each node means what its docstring in
-kreplica/model/expressions.py says; a test on generated rows, nulls included, holds this and kreplica/model/evaluate.py
-equal. The functions are chosen so that they mean the same whether ANSI mode is on or off (``array_size`` and not
-``size``, ``get`` and not ``element_at``).
+kreplica/model/predicates/expressions.py says; a test on generated rows, nulls included, holds this and evaluate.py
+beside it equal. The functions are chosen so that they mean the same whether ANSI mode is on or off (``array_size`` and
+not ``size``, ``get`` and not ``element_at``).
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own convention
 
-from kreplica.model import expressions as ex
-from kreplica.model.expressions import Expression
+from kreplica.model.predicates import expressions as ex
+from kreplica.model.predicates.expressions import Expression
 
 if TYPE_CHECKING:
     from pyspark.sql import Column

@@ -26,8 +26,8 @@ from kreplica.history.months.log_steps import EXACT_TABLES, STEPS, exact_name
 from kreplica.history.newest import newest_ms_in
 from kreplica.history.selection import Chosen, choose, is_history
 from kreplica.history.tables import LOG_TABLES
-from kreplica.model.schema import BROKERS, PARTITIONS
-from kreplica.model.words import counted
+from kreplica.model.tables.schema import BROKERS, PARTITIONS
+from kreplica.model.wording.words import counted
 from kreplica.store.selection import Selection, SnapshotFiles, Wanted, select_snapshots
 from kreplica.store.verification import FileProblem
 from kreplica.system.stores.locations import Place, storage_at

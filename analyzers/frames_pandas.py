@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
-from kreplica.model.frames import require_pandas
+from kreplica.model.tables.frames import require_pandas
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -9,8 +9,8 @@ from msgspec import Struct, defstruct
 
 from kreplica.health.findings import Finding
 from kreplica.health.rules import Severity
-from kreplica.model.predicates import PREDICATES
-from kreplica.model.rows import Int32, Meaning, meaning_of
+from kreplica.model.predicates.partitions import PREDICATES
+from kreplica.model.tables.rows import Int32, Meaning, meaning_of
 
 CLUSTER = "cluster id, or name where the id is not known"
 

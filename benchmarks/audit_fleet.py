@@ -18,10 +18,10 @@ from pathlib import Path
 
 import numpy as np
 
-from kreplica.model.columns import BoolColumn, IntColumn, IntListColumn, StringColumn, null_column
-from kreplica.model.schema import BROKERS, PARTITIONS
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.model.table import Table
+from kreplica.model.tables.columns import BoolColumn, IntColumn, IntListColumn, StringColumn, null_column
+from kreplica.model.tables.schema import BROKERS, PARTITIONS
+from kreplica.model.tables.table import Table
 from kreplica.store.writing import write_snapshot
 
 START = datetime(2026, 3, 1, tzinfo=UTC)

@@ -30,10 +30,10 @@ import numpy as np
 from audit_fleet import list_column
 
 from kreplica.history.ingest import ingest, stored_snapshots
-from kreplica.model.columns import BoolColumn, IntColumn, StringColumn, null_column
-from kreplica.model.schema import BROKERS, PARTITIONS
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.model.table import Table
+from kreplica.model.tables.columns import BoolColumn, IntColumn, StringColumn, null_column
+from kreplica.model.tables.schema import BROKERS, PARTITIONS
+from kreplica.model.tables.table import Table
 from kreplica.store.writing import write_snapshot
 from kreplica.system.stores.storage import LocalStorage
 

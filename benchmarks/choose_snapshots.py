@@ -17,9 +17,9 @@ from pathlib import Path
 
 from kreplica.history.ingest import ingest, stored_snapshots
 from kreplica.history.selection import choose
-from kreplica.model.schema import BROKERS, PARTITIONS
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.model.table import Table
+from kreplica.model.tables.schema import BROKERS, PARTITIONS
+from kreplica.model.tables.table import Table
 from kreplica.store.layout import SnapshotName, path_segment
 from kreplica.store.selection import Wanted, select_snapshots
 from kreplica.store.writing import write_snapshot

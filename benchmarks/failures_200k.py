@@ -73,9 +73,9 @@ def write_inputs(partitions: int, folder: Path) -> None:
 
 def healed(snapshot: ClusterSnapshot) -> ClusterSnapshot:
     """Every broker alive, every replica in sync, every partition led by its preferred leader, every voter fetching."""
-    from kreplica.model.columns import IntColumn
-    from kreplica.model.schema import BROKERS, QUORUM
-    from kreplica.model.table import Table
+    from kreplica.model.tables.columns import IntColumn
+    from kreplica.model.tables.schema import BROKERS, QUORUM
+    from kreplica.model.tables.table import Table
 
     replicas = snapshot.lists("replicas")
     leaders = IntColumn(replicas.values[replicas.offsets[:-1]])

@@ -12,10 +12,10 @@ from datetime import UTC, datetime
 import numpy as np
 from numpy.typing import NDArray
 
-from kreplica.model.columns import BoolColumn, Column, IntColumn, IntListColumn, StringColumn, null_column
-from kreplica.model.schema import BROKERS, LOG_DIRS, PARTITIONS, REPLICAS, TableSchema
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.model.table import Table
+from kreplica.model.tables.columns import BoolColumn, Column, IntColumn, IntListColumn, StringColumn, null_column
+from kreplica.model.tables.schema import BROKERS, LOG_DIRS, PARTITIONS, REPLICAS, TableSchema
+from kreplica.model.tables.table import Table
 
 Integers = NDArray[np.int64]
 

@@ -26,10 +26,10 @@ import numpy as np
 from fleet_snapshot import build_snapshot
 
 from kreplica.history.ingest import Candidate, ingest, stored_snapshots
-from kreplica.model.columns import IntColumn
-from kreplica.model.schema import GROUPS
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.model.table import Table
+from kreplica.model.tables.columns import IntColumn
+from kreplica.model.tables.schema import GROUPS
+from kreplica.model.tables.table import Table
 from kreplica.store.writing import write_snapshot
 from kreplica.system import durable_files
 from kreplica.system.stores.storage import LocalStorage

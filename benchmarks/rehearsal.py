@@ -21,9 +21,9 @@ from typing import Any
 from kreplica.execution.moves.plans.plan import PlanRequest, ReplicaPlan, plan_replicas
 from kreplica.execution.rehearsal.rehearsing import rehearsal_of, rehearse
 from kreplica.execution.rehearsal.staging import stage_of
-from kreplica.model.schema import BROKERS, PARTITIONS
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.model.table import Table
+from kreplica.model.tables.schema import BROKERS, PARTITIONS
+from kreplica.model.tables.table import Table
 
 BROKER_COUNT, RACKS, PARTITION_COUNT = 60, 3, 300
 VERSIONS = ("4.1", "3.9")

@@ -88,8 +88,8 @@ if TYPE_CHECKING:
     from kreplica.history.reading import History as History
     from kreplica.history.reading import open_history as open_history
     from kreplica.model.comparison import compare as compare
-    from kreplica.model.evaluate import Evaluator as Evaluator
-    from kreplica.model.predicates import PREDICATES as PREDICATES
+    from kreplica.model.predicates.evaluate import Evaluator as Evaluator
+    from kreplica.model.predicates.partitions import PREDICATES as PREDICATES
     from kreplica.model.selection import select as select
     from kreplica.model.snapshot import ClusterSnapshot as ClusterSnapshot
     from kreplica.monitoring.balance import imbalance as imbalance
@@ -134,7 +134,7 @@ _HOMES = {
     "ClusterHandle": "kreplica.config.handle",
     "ClusterSnapshot": "kreplica.model.snapshot",
     "DiskLimits": "kreplica.monitoring.disk_space",
-    "Evaluator": "kreplica.model.evaluate",
+    "Evaluator": "kreplica.model.predicates.evaluate",
     "Facet": "kreplica.sources",
     "FailureCase": "kreplica.health.impact.whatif",
     "Finding": "kreplica.health.findings",
@@ -142,7 +142,7 @@ _HOMES = {
     "History": "kreplica.history.reading",
     "KreplicaError": "kreplica.errors",
     "MetadataQuestion": "kreplica.formats.metadata_log.history",
-    "PREDICATES": "kreplica.model.predicates",
+    "PREDICATES": "kreplica.model.predicates.partitions",
     "Pace": "kreplica.execution.executor",
     "RebalanceOptions": "kreplica.execution.rebalance.running",
     "RehearseOptions": "kreplica.execution.rehearsal.rehearse",

@@ -29,10 +29,10 @@ from kreplica.health.rules import (
     Severity,
     Smallest,
 )
-from kreplica.model import expressions as ex
-from kreplica.model.expressions import Expression
-from kreplica.model.predicates import PREDICATES
-from kreplica.model.schema import PARTITIONS, Kind
+from kreplica.model.predicates import expressions as ex
+from kreplica.model.predicates.expressions import Expression
+from kreplica.model.predicates.partitions import PREDICATES
+from kreplica.model.tables.schema import PARTITIONS, Kind
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -17,8 +17,8 @@ from pyspark.sql import functions as F  # noqa: N812
 from analyzers.judging.findings import EPOCHS, NUMBER, UNKNOWN, Gather, Judged
 from analyzers.judging.flags import FLAGS
 from analyzers.reading.frames import CLUSTER, FIRST, LAST
-from kreplica.model.expressions import Expression
-from kreplica.model.predicates import PREDICATES
+from kreplica.model.predicates.expressions import Expression
+from kreplica.model.predicates.partitions import PREDICATES
 
 if TYPE_CHECKING:
     import pyarrow as pa

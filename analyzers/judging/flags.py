@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F  # noqa: N812
 
 from analyzers.columns import Compiler
-from kreplica.model import expressions as ex
-from kreplica.model.expressions import Expression
+from kreplica.model.predicates import expressions as ex
+from kreplica.model.predicates.expressions import Expression
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

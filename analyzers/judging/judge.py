@@ -42,7 +42,7 @@ from analyzers.reading.timeline import Place, went_back
 from analyzers.sessions.local_rows import local_rows
 from analyzers.sessions.session import kept
 from kreplica.history.tables import OBSERVATION
-from kreplica.model.words import counted
+from kreplica.model.wording.words import counted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -21,7 +21,7 @@ from kreplica.history.months.layout import CLOSED, OPEN
 from kreplica.history.months.month import Incoming
 from kreplica.history.months.observations import digest_of
 from kreplica.history.selection import choose
-from kreplica.model.schema import BROKERS, PARTITIONS
+from kreplica.model.tables.schema import BROKERS, PARTITIONS
 from kreplica.store.reading import StoredSnapshot
 from kreplica.store.selection import Selection, SnapshotFiles
 from kreplica.system.stores.storage import LocalStorage

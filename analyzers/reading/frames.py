@@ -32,7 +32,7 @@ from analyzers.reading.broker_facts import Facts
 from analyzers.reading.timeline import Timeline, observation_of
 from analyzers.sessions.local_rows import local_rows
 from kreplica.history.tables import OBSERVATION
-from kreplica.model.schema import BROKERS, PARTITIONS, Kind, TableSchema
+from kreplica.model.tables.schema import BROKERS, PARTITIONS, Kind, TableSchema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -43,7 +43,7 @@ from kreplica.history.months.layout import CLOSED, OPEN, UNKNOWN_CELLS, WHOLE
 from kreplica.history.months.log_steps import exact_name
 from kreplica.history.months.observations import newest_telling
 from kreplica.history.tables import COLUMN, LOG_TABLES, OBSERVATION, TABLES, HistoryTable
-from kreplica.model.schema import BROKERS, PARTITIONS
+from kreplica.model.tables.schema import BROKERS, PARTITIONS
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

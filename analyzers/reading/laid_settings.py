@@ -11,7 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from analyzers.reading.frames import CLUSTER, FIRST, LAST
 from kreplica.history.moments.log_as_of import FILE_SETTINGS, held_settings
 from kreplica.history.tables import TABLES
-from kreplica.model.schema import PARTITIONS
+from kreplica.model.tables.schema import PARTITIONS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

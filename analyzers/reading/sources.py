@@ -21,9 +21,9 @@ from kreplica.history.lives.told_line import Line
 from kreplica.history.months.month import RESTORE
 from kreplica.history.months.observations import Seen
 from kreplica.history.selection import Chosen, HistoryMonth
-from kreplica.model.columns import Integers
-from kreplica.model.schema import PARTITIONS
 from kreplica.model.snapshot import Gap
+from kreplica.model.tables.columns import Integers
+from kreplica.model.tables.schema import PARTITIONS
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _METADATA_LOG = "kraft-metadata"

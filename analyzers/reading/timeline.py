@@ -18,9 +18,9 @@ import numpy as np
 from kreplica.history.months.observations import digest_of
 from kreplica.history.pauses import longest_usual
 from kreplica.history.tables import TABLES, is_whole
-from kreplica.model.schema import PARTITIONS
 from kreplica.model.snapshot import Gap
-from kreplica.model.words import counted
+from kreplica.model.tables.schema import PARTITIONS
+from kreplica.model.wording.words import counted
 from kreplica.store.selection import SnapshotFiles
 
 _MILLISECOND = timedelta(milliseconds=1)

@@ -12,10 +12,10 @@ from analyzers.rules.rule_files import LIVE, PARTITIONS_VIEW, CustomRule, view_f
 from analyzers.sessions.failures import words_of
 from kreplica.errors import InputError
 from kreplica.health.rules import PartitionRule
-from kreplica.model.expressions import Column
-from kreplica.model.nearest_names import nearest_or_known
-from kreplica.model.predicates import PREDICATES
-from kreplica.model.schema import TableSchema
+from kreplica.model.predicates.expressions import Column
+from kreplica.model.predicates.partitions import PREDICATES
+from kreplica.model.tables.schema import TableSchema
+from kreplica.model.wording.nearest_names import nearest_or_known
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -16,8 +16,8 @@ from kreplica.fleet.cluster import ClusterHistory
 from kreplica.fleet.views.broken import BROKEN, KEPT, NOT_KNOWN, Verdicts, findings_in
 from kreplica.fleet.views.catalogue import BY_NAME
 from kreplica.fleet.views.view import View, ViewRows
-from kreplica.model.columns import Column
-from kreplica.model.schema import Field, Kind
+from kreplica.model.tables.columns import Column
+from kreplica.model.tables.schema import Field, Kind
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -23,9 +23,9 @@ from kreplica.errors import InputError, as_clause, os_reason
 from kreplica.fleet.judging import FLEET_RULES
 from kreplica.fleet.views.catalogue import BY_NAME
 from kreplica.health.rules import ALL_RULES, Severity
-from kreplica.model.nearest_names import nearest_or_known
-from kreplica.model.predicates import PREDICATES
-from kreplica.model.schema import PARTITIONS, Field, Kind
+from kreplica.model.predicates.partitions import PREDICATES
+from kreplica.model.tables.schema import PARTITIONS, Field, Kind
+from kreplica.model.wording.nearest_names import nearest_or_known
 from kreplica.system.untrusted_files import MalformedError, decode_toml, read_whole
 
 if TYPE_CHECKING:

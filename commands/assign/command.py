@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from commands.shared.help import examples
-from commands.shared.options import LARGEST_INT32, OutputOption, SourceOptions, takes_sources
-from commands.shared.stop_options import one_cluster
+from commands.shared.options.common import LARGEST_INT32, OutputOption, SourceOptions, takes_sources
+from commands.shared.options.stops import one_cluster
 
 
 class Algorithm(StrEnum):

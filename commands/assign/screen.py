@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from commands.assign.answer import creation
 from commands.shared.printing.screen import print_cluster, print_lines, print_rows, print_verdict
-from kreplica.model.words import counted, named
+from kreplica.model.wording.words import counted, named
 from kreplica.planner.topic_placement import PlacedPartition, TopicPlacement
 
 if TYPE_CHECKING:

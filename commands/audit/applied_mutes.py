@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from commands.audit.moments import moment
 from commands.shared.printing.screen import print_lines
-from kreplica.model.words import counted
+from kreplica.model.wording.words import counted
 
 if TYPE_CHECKING:
     from rich.console import Console

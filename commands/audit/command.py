@@ -10,16 +10,16 @@ from typing import Annotated
 
 import typer
 
-from commands.shared.baseline_options import BaselineOption, refuse_beside_baseline
 from commands.shared.cluster_groups import ClusterGroupOption, clusters_of, groups_of
 from commands.shared.groups import GroupWithOwnCommand, register_subcommands
 from commands.shared.help import examples
-from commands.shared.history_options import ClusterOption, SinceOption, UntilOption, wanted_of
 from commands.shared.locations import path_of_this_machine
-from commands.shared.mute_options import NoMutesOption
-from commands.shared.options import ExitZeroOption, OutputOption
-from commands.shared.rule_options import FailOn, FailOnOption, RuleOption, known_rules
-from commands.shared.spark_options import MasterOption, RemoteOption, SettingOption, settings_of
+from commands.shared.options.baseline import BaselineOption, refuse_beside_baseline
+from commands.shared.options.common import ExitZeroOption, OutputOption
+from commands.shared.options.history import ClusterOption, SinceOption, UntilOption, wanted_of
+from commands.shared.options.mutes import NoMutesOption
+from commands.shared.options.rules import FailOn, FailOnOption, RuleOption, known_rules
+from commands.shared.options.spark import MasterOption, RemoteOption, SettingOption, settings_of
 from kreplica.errors import ExitCode
 
 _NAMES = ("ingest", "incidents", "incident", "resilience", "slo", "mute", "unmute", "mutes")
@@ -32,7 +32,7 @@ def _no_misspelt_subcommand(folders: list[str]) -> list[str]:
         UsageError: It does.
     """
     from kreplica.errors import UsageError
-    from kreplica.model.nearest_names import nearest_names
+    from kreplica.model.wording.nearest_names import nearest_names
 
     spelled_as_path = not folders or "/" in folders[0]
     near = [] if spelled_as_path else nearest_names(folders[0], _NAMES, most=1, close=0.75, parts=False)

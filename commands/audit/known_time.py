@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from kreplica.fleet.availability.resilience import ExposedCluster
 from kreplica.fleet.availability.slo import ServedCluster
 from kreplica.model.cluster_names import told_names
-from kreplica.model.durations import spell_duration
-from kreplica.model.words import counted
+from kreplica.model.wording.durations import spell_duration
+from kreplica.model.wording.words import counted
 
 if TYPE_CHECKING:
     from msgspec import Struct
@@ -57,7 +57,7 @@ def known_line(clusters: Sequence[ExposedCluster | ServedCluster], left_out: int
 
 def columns_by_cluster(row: type[Struct]) -> list[str]:
     """Columns of the screen: the cluster as ``names_of_clusters`` has it stands where its name would."""
-    from kreplica.model.rows import fields_of
+    from kreplica.model.tables.rows import fields_of
 
     return ["cluster" if one.name == "name" else one.name for one in fields_of(row) if one.meaning.screen]
 

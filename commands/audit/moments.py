@@ -32,7 +32,7 @@ def columns_of(row: type[Struct], rows: Sequence[Struct]) -> list[str]:
         row: Class of the rows.
         rows: The rows.
     """
-    from kreplica.model.rows import fields_of
+    from kreplica.model.tables.rows import fields_of
 
     names = [field.name for field in fields_of(row) if field.meaning.screen]
     return [name for name in names if name != "exact" or any(getattr(one, name) for one in rows)]

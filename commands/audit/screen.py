@@ -17,7 +17,7 @@ from kreplica.errors import ExitCode
 from kreplica.health.listing import TROUBLE
 from kreplica.health.rules import Severity
 from kreplica.model.cluster_names import told_names
-from kreplica.model.words import counted
+from kreplica.model.wording.words import counted
 
 if TYPE_CHECKING:
     from rich.console import Console

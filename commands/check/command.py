@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from commands.shared.help import examples
-from commands.shared.options import (
+from commands.shared.options.common import (
     ExcludeInternalOption,
     ExitZeroOption,
     MaxAgeOption,
@@ -19,7 +19,7 @@ from commands.shared.options import (
     narrowed,
     takes_sources_as_of,
 )
-from commands.shared.rule_options import FailOn, FailOnOption, RuleOption, known_rules
+from commands.shared.options.rules import FailOn, FailOnOption, RuleOption, known_rules
 from kreplica.errors import ExitCode
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from commands.shared.printing.screen import MOST_LISTED, places, print_lines, print_rows, print_verdict, utc
 from kreplica.model.comparison import Difference
-from kreplica.model.rows import names_of
-from kreplica.model.words import counted, named
+from kreplica.model.tables.rows import names_of
+from kreplica.model.wording.words import counted, named
 
 if TYPE_CHECKING:
     from rich.console import Console

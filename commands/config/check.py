@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from commands.shared.options import ConfigOption, OutputOption, TimeoutOption
+from commands.shared.options.common import ConfigOption, OutputOption, TimeoutOption
 from commands.shared.printing.output import Answer, emit
-from kreplica.model.words import counted
+from kreplica.model.wording.words import counted
 
 if TYPE_CHECKING:
     from rich.console import Console

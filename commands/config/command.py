@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from commands.shared.help import examples
-from commands.shared.options import ConfigOption, OutputOption, TimeoutOption
+from commands.shared.options.common import ConfigOption, OutputOption, TimeoutOption
 from commands.shared.printing.output import Answer, OutputFormat, emit
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from commands.shared.options import LARGEST_OFFSET
+from commands.shared.options.common import LARGEST_OFFSET
 from kreplica.errors import UsageError
 
 if TYPE_CHECKING:

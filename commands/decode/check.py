@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from commands.shared.help import examples
-from commands.shared.options import OutputOption
+from commands.shared.options.common import OutputOption
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -86,7 +86,7 @@ def _summary(homes: Sequence[LogDirectory], folders: Sequence[ReplicaFolder], fi
 
 def _show(findings: Sequence[Finding], homes: Sequence[LogDirectory], replicas: int, console: Console) -> None:
     from commands.shared.printing.screen import print_lines, print_verdict
-    from kreplica.model.words import counted
+    from kreplica.model.wording.words import counted
 
     shown: Counter[tuple[str, str]] = Counter()
     for each in findings:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from commands.shared.help import examples
-from commands.shared.options import OutputOption, StdinFilenameOption, TopicOption
+from commands.shared.options.common import OutputOption, StdinFilenameOption, TopicOption
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -117,7 +117,7 @@ def _show(answer: Answer[ReplicaCheckpoints], homes: Sequence[LogDirectory], dam
     from commands.decode.shared_folder import shared_folder
     from commands.shared.printing.screen import print_lines, print_rows, print_verdict
     from kreplica.formats.log_directory.reading import ReplicaCheckpoints
-    from kreplica.model.rows import fields_of
+    from kreplica.model.tables.rows import fields_of
 
     rows: Sequence[ReplicaCheckpoints] = answer.rows
     alone = {"log_dir"} if len(homes) == 1 else set()
@@ -146,7 +146,7 @@ def _epochs(entries: Sequence[Mapping[str, int]]) -> list[str]:
 
 def _verdict(answer: Answer[ReplicaCheckpoints], homes: Sequence[LogDirectory], damage: int) -> tuple[str, str, str]:
     from commands.decode.damage_lines import count_places
-    from kreplica.model.words import counted
+    from kreplica.model.wording.words import counted
 
     topics = answer.summary["topics"]
     directories = counted(len(homes), "log directory", "log directories")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from commands.shared.help import examples
-from commands.shared.options import OutputOption, TopicOption
+from commands.shared.options.common import OutputOption, TopicOption
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -79,7 +79,7 @@ def _show(answer: Answer[ComparedCopy], console: Console) -> None:
     from commands.decode.shared_folder import shared_folder
     from commands.shared.printing.screen import print_lines, print_rows, print_verdict
     from kreplica.formats.logs.copies import ComparedCopy
-    from kreplica.model.rows import fields_of
+    from kreplica.model.tables.rows import fields_of
 
     rows: Sequence[ComparedCopy] = answer.rows
     known = {(row.topic, row.topic_id) for row in rows if row.topic_id is not None}
@@ -116,7 +116,7 @@ def _epochs(entries: Sequence[Mapping[str, int]]) -> list[str]:
 
 
 def _verdict(summary: Row) -> tuple[str, str, str]:
-    from kreplica.model.words import counted
+    from kreplica.model.wording.words import counted
 
     number = {name: int(str(value)) for name, value in summary.items() if name != "damage"}
     scope = f"{counted(number['compared'], 'partition')} compared"
@@ -151,7 +151,7 @@ def _nothing_compared(damaged: str, scope: str) -> tuple[str, str, str]:
 def _damaged(summary: Row) -> str:
     """Counts of damaged files, in words; empty if there are none."""
     from commands.decode.damage_lines import count_places
-    from kreplica.model.words import counted
+    from kreplica.model.wording.words import counted
 
     copies, beside = int(str(summary["damaged"])), summary["damage"]
     assert isinstance(beside, list)
@@ -170,7 +170,7 @@ def _differences(rows: Sequence[ComparedCopy]) -> list[str]:
 
 def _ahead(rows: Sequence[ComparedCopy]) -> list[str]:
     """Records above the high watermark on one disk only: lost with that disk, or when they follow another leader."""
-    from kreplica.model.words import counted
+    from kreplica.model.wording.words import counted
 
     found = [(row, row.only_here_above or 0) for row in rows]
     told = [
@@ -204,6 +204,6 @@ def _sentence(row: ComparedCopy, leader: str) -> str:
 
 
 def _offsets(count: int) -> str:
-    from kreplica.model.words import counted
+    from kreplica.model.wording.words import counted
 
     return counted(count, "offset")

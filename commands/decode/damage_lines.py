@@ -26,7 +26,7 @@ def damage_warnings(damage: Sequence[Damage], places: int | None = None) -> list
 
 def count_places(count: int) -> str:
     """``1 damaged place``, ``2 damaged places``."""
-    from kreplica.model.words import counted
+    from kreplica.model.wording.words import counted
 
     return counted(count, "damaged place")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from commands.shared.help import examples
-from commands.shared.options import OutputOption, StdinFilenameOption
+from commands.shared.options.common import OutputOption, StdinFilenameOption
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -70,8 +70,8 @@ def _show(found: IndexEntries, console: Console) -> None:
     from commands.decode.shared_folder import shared_folder
     from commands.shared.printing.screen import print_lines, print_rows, print_verdict
     from kreplica.formats.logs.index_rows import IndexEntry
-    from kreplica.model.rows import names_of
-    from kreplica.model.words import counted
+    from kreplica.model.tables.rows import names_of
+    from kreplica.model.wording.words import counted
 
     rows = found.rows
     told = [name for name in names_of(IndexEntry) if any(getattr(row, name) is not None for row in rows)]

@@ -12,8 +12,8 @@ from commands.shared.printing.output import Answer, cluster_object
 from kreplica.errors import ExitCode
 from kreplica.health.gates import gate_code
 from kreplica.health.listing import ROW_FIELDS, ROW_KINDS, by_broker, by_rack, by_topic
-from kreplica.model.schema import Kind
 from kreplica.model.snapshot import ClusterSnapshot
+from kreplica.model.tables.schema import Kind
 from kreplica.monitoring.clusters import Reading
 from kreplica.monitoring.description import DescribedCluster, DescribedClusters, describe
 

@@ -10,7 +10,7 @@ import typer
 
 from commands.describe.question import GroupBy, Question
 from commands.shared.help import examples
-from commands.shared.options import (
+from commands.shared.options.common import (
     BROKERS,
     ExcludeInternalOption,
     ExitZeroOption,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from commands.shared.options import narrowed
+from commands.shared.options.common import narrowed
 
 
 class GroupBy(StrEnum):

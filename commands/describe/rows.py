@@ -8,7 +8,7 @@ from typing import Annotated
 from msgspec import Struct
 
 from commands.describe.question import GroupBy
-from kreplica.model.rows import Int32, Meaning
+from kreplica.model.tables.rows import Int32, Meaning
 
 
 class TopicRow(Struct, frozen=True):

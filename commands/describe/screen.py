@@ -22,7 +22,7 @@ from commands.shared.printing.screen import (
 from kreplica.health.causes import CauseKind
 from kreplica.health.causes.smallest_set import RACK_GONE, SLOW_BROKER, Culprit
 from kreplica.health.listing import by_broker, by_topic
-from kreplica.model.predicates import PREDICATES
+from kreplica.model.predicates.partitions import PREDICATES
 from kreplica.model.throttles import FOLLOWER_LIST, LEADER_LIST
 from kreplica.monitoring.description import DescribedCluster
 from kreplica.monitoring.measuring import measurable
@@ -31,7 +31,7 @@ from kreplica.planner.preferred_leaders import plan_elections
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from commands.shared.options import SourceOptions
+    from commands.shared.options.common import SourceOptions
     from commands.shared.printing.output import Answer, Row
 
 
@@ -129,7 +129,7 @@ def _groups(description: Description, console: Console) -> list[Sequence[Row]]:
 
 def _group_columns(answer: Answer[Row], group_by: GroupBy) -> list[TableColumn]:
     from commands.describe.rows import GROUP_ROWS
-    from kreplica.model.rows import names_of
+    from kreplica.model.tables.rows import names_of
 
     row = GROUP_ROWS[group_by]
     return [*(TableColumn(name.upper()) for name in answer.leads), *table_columns(row, names_of(row))]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from msgspec import to_builtins
 
-from commands.shared.options import SourceOptions
+from commands.shared.options.common import SourceOptions
 from commands.shared.printing.output import Answer, cluster_object
 from commands.shared.printing.screen import utc
 from commands.shared.values import parse_moment

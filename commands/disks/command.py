@@ -7,7 +7,14 @@ from typing import Annotated
 import typer
 
 from commands.shared.help import examples
-from commands.shared.options import BROKERS, LARGEST_INT32, ExitZeroOption, OutputOption, SourceOptions, takes_sources
+from commands.shared.options.common import (
+    BROKERS,
+    LARGEST_INT32,
+    ExitZeroOption,
+    OutputOption,
+    SourceOptions,
+    takes_sources,
+)
 from kreplica.errors import ExitCode, UsageError
 
 

@@ -9,13 +9,13 @@ from commands.disks.answer import DiskAnswer
 from commands.shared.printing.screen import TableColumn, print_columns, print_lines, print_verdict, utc
 from commands.shared.values import size_words, spell_duration
 from kreplica.health.disks import SECONDS_A_DAY, LogDirectory, StoredPartition, Trend
-from kreplica.model.words import counted
+from kreplica.model.wording.words import counted
 from kreplica.monitoring.disk_space import LOW_PERCENT, SOON_DAYS, ClusterDisks
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from commands.shared.options import SourceOptions
+    from commands.shared.options.common import SourceOptions
 
 LITTLE_TIME = 3600
 """Seconds between two snapshots below which a forecast of days says little."""

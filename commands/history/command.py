@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from commands.shared.help import examples
-from commands.shared.history_options import ClusterOption, SinceOption, UntilOption, wanted_of
-from commands.shared.options import LARGEST_INT32, OutputOption
+from commands.shared.options.common import LARGEST_INT32, OutputOption
+from commands.shared.options.history import ClusterOption, SinceOption, UntilOption, wanted_of
 from kreplica.errors import UsageError
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from kreplica.errors import ExitCode
 from kreplica.history.lives.reading import LivedCluster, Lives
 from kreplica.history.lives.rows import ClusterPeriod, CommittedOffset, told_value
 from kreplica.history.lives.stretches import StretchKind
-from kreplica.model.durations import spell_duration
-from kreplica.model.rows import fields_of
-from kreplica.model.words import counted
+from kreplica.model.tables.rows import fields_of
+from kreplica.model.wording.durations import spell_duration
+from kreplica.model.wording.words import counted
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -76,7 +76,7 @@ def _show(outcome: PlanOutcome, console: Console, verdict: str, next_lines: Sequ
     from commands.rebalance.verdict import plan_word, print_plan_verdict
     from commands.shared.printing.screen import print_gathered, print_lines
     from kreplica.execution.rebalance.rows import ChangeRow
-    from kreplica.model.rows import names_of
+    from kreplica.model.tables.rows import names_of
 
     shown = names_of(ChangeRow) if outcome.rollback_counts else names_of(ChangeRow)[:-2]
     reasons = dict.fromkeys(("reason", "rollback_reason"), lambda text: text or None)

@@ -22,7 +22,7 @@ from commands.rebalance.options import (
     write_words,
 )
 from commands.shared.confirm import confirm
-from commands.shared.options import (
+from commands.shared.options.common import (
     ExcludeInternalOption,
     OutputOption,
     SourceOptions,
@@ -31,7 +31,7 @@ from commands.shared.options import (
     takes_sources,
 )
 from kreplica.errors import UsageError
-from kreplica.model.words import counted
+from kreplica.model.wording.words import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -132,7 +132,7 @@ def _show(
     from commands.rebalance.verdict import print_plan_verdict
     from commands.shared.printing.screen import print_gathered, print_lines
     from kreplica.execution.rebalance.rows import ElectionRow
-    from kreplica.model.rows import names_of
+    from kreplica.model.tables.rows import names_of
 
     electable = sum(row.electable for row in rows)
     print_plan_verdict(console, _word(found, rows), _sentence(found, rows))

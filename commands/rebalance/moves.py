@@ -221,8 +221,8 @@ def _show(outcome: MoveOutcome, command: str, console: Console, request: MoveReq
     from commands.shared.printing.screen import print_gathered, print_lines
     from commands.shared.values import size_words, spell_duration
     from kreplica.execution.moves.rows import MoveRow
-    from kreplica.model.rows import names_of
-    from kreplica.model.words import listed, rate_words
+    from kreplica.model.tables.rows import names_of
+    from kreplica.model.wording.words import listed, rate_words
 
     state = outcome.state
     hidden = set() if outcome.rollback_counts else {"rollback"}

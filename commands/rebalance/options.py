@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from commands.shared.options import LARGEST_INT32
+from commands.shared.options.common import LARGEST_INT32
 from commands.shared.printing.terminal import print_err
 from kreplica.errors import UsageError
 
 if TYPE_CHECKING:
-    from commands.shared.options import SourceOptions
+    from commands.shared.options.common import SourceOptions
     from kreplica.config.handle import ClusterHandle
     from kreplica.execution.executor import Pace
 

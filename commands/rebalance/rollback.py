@@ -23,7 +23,7 @@ from commands.rebalance.options import (
     pace_of,
 )
 from commands.rebalance.plan import PlanRun, plan_line
-from commands.shared.options import OutputOption, SourceOptions, takes_sources
+from commands.shared.options.common import OutputOption, SourceOptions, takes_sources
 
 if TYPE_CHECKING:
     from commands.rebalance.moves import MoveRequest

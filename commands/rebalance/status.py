@@ -19,7 +19,7 @@ from commands.rebalance.options import (
     one_cluster,
 )
 from commands.rebalance.plan import plan_line
-from commands.shared.options import OutputOption, SourceOptions, takes_sources
+from commands.shared.options.common import OutputOption, SourceOptions, takes_sources
 
 if TYPE_CHECKING:
     from commands.rebalance.moves import MoveRequest

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from commands.rebalance.options import PlanArgument, parse_rate
-from commands.shared.options import OutputOption
+from commands.shared.options.common import OutputOption
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -55,7 +55,7 @@ def throttle(
 def _show(found: ChangedRate, console: Console) -> None:
     from commands.shared.printing.screen import print_rows
     from kreplica.execution.moves.rate_request import RateRow
-    from kreplica.model.words import counted, rate_words
+    from kreplica.model.wording.words import counted, rate_words
 
     if found.rows:
         print_rows(console, RateRow, found.rows)

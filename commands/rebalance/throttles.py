@@ -10,7 +10,7 @@ import typer
 
 from commands.rebalance.options import ExecuteOption, YesOption, one_cluster
 from commands.shared.confirm import confirm
-from commands.shared.options import BROKERS, OutputOption, SourceOptions, takes_sources
+from commands.shared.options.common import BROKERS, OutputOption, SourceOptions, takes_sources
 from commands.shared.values import parse_ids
 
 if TYPE_CHECKING:
@@ -68,8 +68,8 @@ _STATES = ("in-use", "orphaned", "no-rate", "no-list")
 def _show(found: FoundThrottles, console: Console, connection: str) -> None:
     from commands.shared.printing.screen import print_lines, print_rows
     from kreplica.execution.moves.throttles.leftover import IN_USE, ThrottleRow
-    from kreplica.model.rows import names_of
-    from kreplica.model.words import counted
+    from kreplica.model.tables.rows import names_of
+    from kreplica.model.wording.words import counted
 
     if not found.rows:
         console.print("nothing throttles replication")

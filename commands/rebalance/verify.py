@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from commands.rebalance.options import PlanArgument, one_cluster
-from commands.shared.options import OutputOption, SourceOptions, takes_sources
+from commands.shared.options.common import OutputOption, SourceOptions, takes_sources
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -64,7 +64,7 @@ def verify(sources: SourceOptions, plan: PlanArgument, output: OutputOption = No
 
 def _show(found: VerifiedPlan, console: Console) -> None:
     from commands.shared.printing.screen import print_cluster, print_lines, print_verdict
-    from kreplica.model.words import counted
+    from kreplica.model.wording.words import counted
 
     if found.word == "INCOMPLETE":
         print_verdict(console, found.word, "yellow", "the plan cannot be checked against a part of the cluster")
@@ -115,7 +115,7 @@ def _relief(relief: DirectoryRelief) -> str:
 
 def _missed(certificate: Certificate) -> Iterator[str]:
     from commands.shared.values import size_words
-    from kreplica.model.words import counted
+    from kreplica.model.wording.words import counted
     from kreplica.planner.reassignment.certificates.certificate import Load
 
     for miss in certificate.missed:

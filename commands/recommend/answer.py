@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from commands.shared.options import SourceOptions
+from commands.shared.options.common import SourceOptions
 from commands.shared.printing.output import Answer, cluster_object
 from kreplica.advice.model import Recommendation
 from kreplica.config.handle import ClusterHandle

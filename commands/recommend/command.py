@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from commands.shared.help import examples
-from commands.shared.options import (
+from commands.shared.options.common import (
     ExcludeInternalOption,
     ExitZeroOption,
     OutputOption,
@@ -15,7 +15,7 @@ from commands.shared.options import (
     TopicOption,
     takes_sources_as_of,
 )
-from commands.shared.rule_options import FailOn, FailOnOption
+from commands.shared.options.rules import FailOn, FailOnOption
 from kreplica.errors import ExitCode
 
 

@@ -11,7 +11,7 @@ from commands.shared.printing.screen import print_lines, print_verdict
 from commands.shared.printing.verdicts import severity_color
 from kreplica.advice.model import Recommendation, Scope
 from kreplica.health.rules import Severity
-from kreplica.model.words import counted
+from kreplica.model.wording.words import counted
 from kreplica.monitoring.recommendations import AdvisedCluster, not_judged
 
 if TYPE_CHECKING:

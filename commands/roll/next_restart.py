@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from commands.shared.help import examples
-from commands.shared.options import OutputOption, SourceOptions, takes_sources
-from commands.shared.stop_options import SETTLE, one_cluster
+from commands.shared.options.common import OutputOption, SourceOptions, takes_sources
+from commands.shared.options.stops import SETTLE, one_cluster
 from commands.shared.values import parse_duration
 
 if TYPE_CHECKING:

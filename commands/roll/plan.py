@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from commands.shared.help import examples
-from commands.shared.options import BROKERS, LARGEST_INT32, OutputOption, SourceOptions, takes_sources
-from commands.shared.stop_options import Accept, AcceptOption, AcceptTopicOption, one_cluster
+from commands.shared.options.common import BROKERS, LARGEST_INT32, OutputOption, SourceOptions, takes_sources
+from commands.shared.options.stops import Accept, AcceptOption, AcceptTopicOption, one_cluster
 from commands.shared.values import parse_ids
 from kreplica.errors import ExitCode
 

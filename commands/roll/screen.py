@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from commands.shared.printing.screen import places, print_cluster, print_lines, print_verdict
 from kreplica.health.impact.stop import OUT_OF_SYNC
-from kreplica.model.words import counted, named
+from kreplica.model.wording.words import counted, named
 from kreplica.planner.restart_waves import Bound, BoundKind
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from commands.shared.options import SourceOptions
+    from commands.shared.options.common import SourceOptions
     from kreplica.execution.roll.next_wave import NextWave
     from kreplica.execution.roll.plan import HeldBack, RollOptions, RollPlan
     from kreplica.execution.roll.planning import PlannedRoll

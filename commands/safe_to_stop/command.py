@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from commands.shared.help import examples
-from commands.shared.options import MAX_AGE, MaxAgeOfActionOption, OutputOption, SourceOptions, takes_sources
-from commands.shared.stop_options import SETTLE, Accept, AcceptOption, AcceptTopicOption, one_cluster
+from commands.shared.options.common import MAX_AGE, MaxAgeOfActionOption, OutputOption, SourceOptions, takes_sources
+from commands.shared.options.stops import SETTLE, Accept, AcceptOption, AcceptTopicOption, one_cluster
 from kreplica.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:

@@ -7,20 +7,20 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from commands.shared.options import READ_TIMEOUT
+from commands.shared.options.common import READ_TIMEOUT
 from commands.shared.printing.screen import aged, places, print_cluster, print_lines, print_verdict
 from commands.shared.printing.verdicts import COLORS
 from commands.shared.values import spell_duration
 from kreplica.errors import ExitCode
 from kreplica.health.impact.stop import OUT_OF_SYNC, Accepted, StopJudgement
 from kreplica.health.impact.vocabulary import Impact, PartitionImpact
-from kreplica.model.words import counted, listed, named
+from kreplica.model.wording.words import counted, listed, named
 from kreplica.monitoring.stop_gate import stoppable_instead
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from commands.shared.options import SourceOptions
+    from commands.shared.options.common import SourceOptions
     from kreplica.monitoring.stop_gate import Round, Verdict
 
 MOST_BROKERS = 5

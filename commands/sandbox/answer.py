@@ -89,7 +89,7 @@ def _show_servers(
 
 
 def _title(sandbox: Sandbox) -> str:
-    from kreplica.model.words import counted
+    from kreplica.model.wording.words import counted
     from kreplica.sandbox import Mode
 
     unfinished = "" if sandbox.state.ready else ", its start was not finished: kreplica sandbox stop"

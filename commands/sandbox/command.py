@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from commands.shared.help import examples
-from commands.shared.options import LARGEST_INT32, OutputOption
+from commands.shared.options.common import LARGEST_INT32, OutputOption
 from commands.shared.printing.terminal import pass_on, stderr_console
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import typer
 
 from commands.sandbox.answer import choice
 from commands.shared.interrupts import NUMBERS
-from commands.shared.options import OutputOption
+from commands.shared.options.common import OutputOption
 from commands.shared.printing.terminal import print_err
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """Help in sections: commands by what they are for, options with the command's own first, examples at the end.
 
-typer writes one flat list of each. Shared options (``commands.shared.options``) name their section by
+typer writes one flat list of each. Shared options (``commands.shared.options.common``) name their section by
 ``rich_help_panel``.
 """
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 from kreplica.errors import UsageError
-from kreplica.model.durations import spell_duration
+from kreplica.model.wording.durations import spell_duration
 from kreplica.system.time_limits import LONGEST_SECONDS
 
 __all__ = ["UNIT_SECONDS", "parse_duration", "spell_duration"]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from commands.shared.help import examples
-from commands.shared.options import OutputOption, SourceOptions, takes_sources
+from commands.shared.options.common import OutputOption, SourceOptions, takes_sources
 from commands.shared.printing.terminal import print_err, print_out
 
 if TYPE_CHECKING:

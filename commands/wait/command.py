@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from commands.shared.help import examples
-from commands.shared.options import (
+from commands.shared.options.common import (
     BROKERS,
     MAX_AGE,
     ExcludeInternalOption,
@@ -57,7 +57,7 @@ class Question:
     @property
     def words(self) -> str:
         """The goal in words."""
-        from kreplica.model.words import named
+        from kreplica.model.wording.words import named
 
         where = named("broker", self.brokers)
         if self.goal is For.in_sync:
@@ -96,8 +96,8 @@ def wait(
     cluster does not answer at the end either, 5 when it is reached as far as can be seen but something could not be
     read, is not known or is too old. A dump is read once; --timeout 0 checks once.
     """
+    from commands.shared.options.stops import one_cluster
     from commands.shared.printing.output import emit
-    from commands.shared.stop_options import one_cluster
     from commands.shared.values import parse_duration, parse_ids
 
     question = Question(goal, parse_ids(broker or ()), topic, exclude_internal)

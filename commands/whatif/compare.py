@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from commands.shared.engine_settings import FeatureOption, SetOption, split_settings
 from commands.shared.help import examples
-from commands.shared.options import OutputOption
+from commands.shared.options.common import OutputOption
+from commands.shared.options.engine_settings import FeatureOption, SetOption, split_settings
 from commands.whatif.options import ScenarioArgument, SeedOption
 from kreplica.errors import UsageError
 
@@ -138,7 +138,7 @@ def _each(text: str) -> list[str]:
 
 def _show(answer: Answer[ComparedRun], runs: list[Run], console: Console) -> None:
     from commands.shared.printing.screen import TableColumn, print_columns, print_lines, print_verdict
-    from kreplica.model.rows import names_of
+    from kreplica.model.tables.rows import names_of
     from kreplica.scenarios.rows import ComparedRun
 
     losing = sum(bool(row.lost) for row in answer.rows)
@@ -173,7 +173,7 @@ def _differ(answer: Answer[ComparedRun]) -> bool:
 
 
 def _title(row: ComparedRun) -> str:
-    from commands.shared.engine_settings import setting_texts
+    from commands.shared.options.engine_settings import setting_texts
 
     told = [f"{name}={value}" for name, value in setting_texts(row.settings).items()]
     return " ".join([row.version, *told])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from commands.shared.help import examples
-from commands.shared.options import OutputOption
+from commands.shared.options.common import OutputOption
 
 if TYPE_CHECKING:
     from rich.console import Console

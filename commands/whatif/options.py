@@ -45,7 +45,7 @@ def pairs(values: object) -> str:
 
 
 def _text(value: object) -> str:
-    from kreplica.model.words import ids
+    from kreplica.model.wording.words import ids
 
     if isinstance(value, tuple | list):
         return ids(value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kreplica.model.words import counted
+from kreplica.model.wording.words import counted
 
 MOST_VALUES = 12
 """Records of one leader epoch that a strip shows one by one."""

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from commands.shared.engine_settings import shown_settings
 from commands.shared.help import examples
-from commands.shared.options import OutputOption
+from commands.shared.options.common import OutputOption
+from commands.shared.options.engine_settings import shown_settings
 from commands.whatif.options import ScenarioArgument, pairs
 
 if TYPE_CHECKING:

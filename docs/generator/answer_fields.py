@@ -46,7 +46,7 @@ from kreplica.health.listing import row_meanings
 from kreplica.history.ingest import IngestedCluster
 from kreplica.history.lives.rows import BrokerStretch, ClusterPeriod, CommittedOffset, PartitionStretch, TopicStretch
 from kreplica.model.comparison import Difference
-from kreplica.model.rows import fields_of, names_of
+from kreplica.model.tables.rows import fields_of, names_of
 from kreplica.monitoring.context_check import CheckRow
 from kreplica.monitoring.disk_space import LogDirRow
 from kreplica.monitoring.snapshots import SnapshotRow

@@ -6,7 +6,7 @@ from commands.decode import events as decode_events
 from kreplica.formats.checks.segment_indexes import CheckedEntry
 from kreplica.formats.consumer_offsets.group_rows import GroupRow
 from kreplica.formats.segments import rows as segment_rows
-from kreplica.model.rows import names_of
+from kreplica.model.tables.rows import names_of
 
 BATCHES = {
     "file": "the segment",

@@ -11,8 +11,8 @@ from kreplica.errors import ExitCode
 from kreplica.fleet.judging import FLEET_RULES
 from kreplica.fleet.rule import FleetRule
 from kreplica.health.rules import GROUP_RULES, PARTITION_RULES
-from kreplica.model.predicates import PREDICATES
-from kreplica.model.schema import SCHEMA_VERSION, TABLES, TableSchema
+from kreplica.model.predicates.partitions import PREDICATES
+from kreplica.model.tables.schema import SCHEMA_VERSION, TABLES, TableSchema
 
 EXIT_CODES = {
     ExitCode.OK: "Fine.",

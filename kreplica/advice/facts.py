@@ -13,10 +13,10 @@ import numpy as np
 from kreplica.errors import ConfigurationError
 from kreplica.health.findings import Finding, find
 from kreplica.health.rules import MIN_ISR_ABOVE_RF, MIN_ISR_EQUALS_RF, MIXED_RF, RACK_VIOLATION, RF_ONE, UNCLEAN_ENABLED
-from kreplica.model.columns import StringColumn
-from kreplica.model.evaluate import Evaluator
-from kreplica.model.predicates import REPLICATION_FACTOR
+from kreplica.model.predicates.evaluate import Evaluator
+from kreplica.model.predicates.partitions import REPLICATION_FACTOR
 from kreplica.model.snapshot import ClusterSnapshot
+from kreplica.model.tables.columns import StringColumn
 
 CHECK_RULES = (RF_ONE, MIN_ISR_EQUALS_RF, MIN_ISR_ABOVE_RF, UNCLEAN_ENABLED, MIXED_RF, RACK_VIOLATION)
 """Rules of check that advice has a setting for; the condition is theirs."""

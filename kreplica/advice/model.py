@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from kreplica.advice.facts import BrokerGroup, ClientFacts, ClusterFacts, Setting, TopicFacts
 from kreplica.health.rules import Severity
-from kreplica.model.rows import Meaning
+from kreplica.model.tables.rows import Meaning
 
 
 class Scope(StrEnum):

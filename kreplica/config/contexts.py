@@ -13,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from kreplica.errors import ConfigurationError, os_reason
-from kreplica.model.nearest_names import nearest_or_known
+from kreplica.model.wording.nearest_names import nearest_or_known
 from kreplica.system.durable_files import make_folders, write_whole
 from kreplica.system.time_limits import check_timeout
 from kreplica.system.untrusted_files import MalformedError, decode_toml, read_whole

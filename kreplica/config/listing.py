@@ -14,7 +14,7 @@ from kreplica.config.exposure import shown
 from kreplica.config.handle import ClusterSettings
 from kreplica.config.resolve import DEFAULT, effective_settings, timeout_setting
 from kreplica.errors import ExitCode
-from kreplica.model.rows import Meaning
+from kreplica.model.tables.rows import Meaning
 
 
 class FileRow(Struct, frozen=True):

@@ -23,7 +23,7 @@ from msgspec import Meta, Struct, ValidationError, convert
 
 from kreplica.config.contexts import locate
 from kreplica.errors import ConfigurationError, UsageError, as_clause, os_reason
-from kreplica.model.nearest_names import nearest_or_known
+from kreplica.model.wording.nearest_names import nearest_or_known
 from kreplica.system.durable_files import make_folders, write_whole
 from kreplica.system.untrusted_files import MalformedError, decode_toml, read_whole
 

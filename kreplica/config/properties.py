@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from kreplica.errors import ConfigurationError
-from kreplica.model.nearest_names import nearest_names
+from kreplica.model.wording.nearest_names import nearest_names
 
 PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL = SECURITY_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 DEFAULT_CLIENT_ID = "kreplica"

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kreplica.errors import ConfigurationError, os_reason
-from kreplica.model.nearest_names import nearest_names
+from kreplica.model.wording.nearest_names import nearest_names
 from kreplica.system.redaction import remember_secret
 from kreplica.system.untrusted_files import read_whole
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from kreplica.control.settings import EntityType, Operation, SettingChange, SettingResult, alter_settings
 from kreplica.model.cordons import SETTING
 from kreplica.sources.kafka.configs import read_named_broker_settings
-from kreplica.sources.kafka.failures import BrokerFailure
+from kreplica.sources.kafka.connections.failures import BrokerFailure
 from kreplica.sources.kafka.nodes import Nodes
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from kreplica.config.properties import translate
 from kreplica.config.security import TOKEN_SECONDS
 from kreplica.control.boundary import require_brokers, require_writable
 from kreplica.errors import AuthenticationError, ChangeRefusedError, ConfigurationError, KreplicaError, UnreachableError
-from kreplica.sources.kafka.messages import error_name
-from kreplica.sources.kafka.sasl import OIDC, TOKEN, with_token
+from kreplica.sources.kafka.connections.messages import error_name
+from kreplica.sources.kafka.connections.sasl import OIDC, TOKEN, with_token
 from kreplica.sources.permissions import ALTER_CLUSTER, needed
 from kreplica.system.deadline import Deadline
 

@@ -15,8 +15,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kreplica.control.boundary import require_brokers, require_writable
-from kreplica.sources.kafka.failures import BrokerFailure, RequestUnsupportedError
-from kreplica.sources.kafka.messages import (
+from kreplica.sources.kafka.connections.failures import BrokerFailure, RequestUnsupportedError
+from kreplica.sources.kafka.connections.messages import (
     NO_ERROR,
     AlterReplicaLogDirsRequest,
     AlterReplicaLogDirsResponse,
@@ -27,7 +27,7 @@ from kreplica.sources.permissions import ALTER_CLUSTER, needed
 
 if TYPE_CHECKING:
     from kreplica.config.handle import ClusterHandle
-    from kreplica.sources.kafka.connection import BrokerConnection
+    from kreplica.sources.kafka.connections.connection import BrokerConnection
 
 REPLICAS_A_REQUEST = 1000
 UNANSWERED = "unanswered"

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kreplica.control.boundary import require_brokers, require_writable
 from kreplica.errors import ChangeRefusedError, KreplicaError, UnreachableError
-from kreplica.sources.kafka.failures import BrokerFailure, RequestUnsupportedError
-from kreplica.sources.kafka.messages import (
+from kreplica.sources.kafka.connections.failures import BrokerFailure, RequestUnsupportedError
+from kreplica.sources.kafka.connections.messages import (
     NO_ERROR,
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,

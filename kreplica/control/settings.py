@@ -19,9 +19,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kreplica.control.boundary import require_brokers, require_writable
-from kreplica.sources.kafka.connection import BrokerConnection
-from kreplica.sources.kafka.failures import BrokerFailure, RequestUnsupportedError
-from kreplica.sources.kafka.messages import (
+from kreplica.sources.kafka.connections.connection import BrokerConnection
+from kreplica.sources.kafka.connections.failures import BrokerFailure, RequestUnsupportedError
+from kreplica.sources.kafka.connections.messages import (
     NO_ERROR,
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,

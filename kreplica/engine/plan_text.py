@@ -9,7 +9,7 @@ from kreplica.engine import fault_plan
 from kreplica.engine.fault_plan import AnyAction, At, Step
 from kreplica.engine.omissions import LeaveOut
 from kreplica.engine.settings import MICROSECONDS
-from kreplica.model.words import named
+from kreplica.model.wording.words import named
 
 
 def name_of(action: AnyAction) -> str:

@@ -12,8 +12,8 @@ from enum import StrEnum
 from kreplica.engine.rules.groups.offset_reset import reset_policy
 from kreplica.engine.rules.replication.acknowledgement import ACKS_ALL
 from kreplica.errors import UsageError
-from kreplica.model.nearest_names import nearest_or_known
 from kreplica.model.settings import ELR_FEATURE, GROUP_VERSION, METADATA_VERSION, MIN_ISR, TRANSACTION_VERSION, UNCLEAN
+from kreplica.model.wording.nearest_names import nearest_or_known
 
 MOST = 2**63 - 1
 """The greatest integer of a setting, Kafka's Long.MAX_VALUE: a flush that never comes, retries without end."""

@@ -18,9 +18,9 @@ import numpy as np
 
 from kreplica.engine.projection.preferred import leader_obstacles
 from kreplica.execution.plan import LeaderChange, PartitionFacts, PartitionKey, Plan, Precondition, Step
-from kreplica.model.evaluate import Evaluator
-from kreplica.model.predicates import UNAVAILABLE, UNDER_MIN_ISR, Predicate
-from kreplica.model.words import ids
+from kreplica.model.predicates.evaluate import Evaluator
+from kreplica.model.predicates.partitions import UNAVAILABLE, UNDER_MIN_ISR, Predicate
+from kreplica.model.wording.words import ids
 
 if TYPE_CHECKING:
     from kreplica.model.snapshot import ClusterSnapshot

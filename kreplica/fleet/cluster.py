@@ -22,8 +22,8 @@ from kreplica.history.months.month import RESTORE
 from kreplica.history.months.observations import Seen
 from kreplica.history.selection import HistoryMonth
 from kreplica.history.tables import TABLES
-from kreplica.model.columns import Integers, Mask
-from kreplica.model.schema import BROKERS, CONFIGS, GROUPS, LOG_DIRS, PARTITIONS, QUORUM, TableSchema
+from kreplica.model.tables.columns import Integers, Mask
+from kreplica.model.tables.schema import BROKERS, CONFIGS, GROUPS, LOG_DIRS, PARTITIONS, QUORUM, TableSchema
 
 _OF = {table.name: table for table in TABLES}
 

@@ -18,11 +18,20 @@ from kreplica.history.coding import NOTHING, UNKNOWN, Coder
 from kreplica.history.folding import Runs
 from kreplica.history.lives.told_line import Line
 from kreplica.history.tables import HistoryTable
-from kreplica.model.columns import BoolColumn, Column, Indices, IntColumn, Integers, IntListColumn, Mask, StringColumn
-from kreplica.model.evaluate import Evaluator
-from kreplica.model.schema import PARTITIONS
+from kreplica.model.predicates.evaluate import Evaluator
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.model.table import Table
+from kreplica.model.tables.columns import (
+    BoolColumn,
+    Column,
+    Indices,
+    IntColumn,
+    Integers,
+    IntListColumn,
+    Mask,
+    StringColumn,
+)
+from kreplica.model.tables.schema import PARTITIONS
+from kreplica.model.tables.table import Table
 
 
 @dataclass(eq=False)

@@ -19,9 +19,9 @@ from kreplica.history.lives.log_line import Moments
 from kreplica.history.moments.log_as_of import FILE_SETTINGS
 from kreplica.history.selection import HistoryMonth
 from kreplica.history.tables import LOG_TABLES, HistoryTable
-from kreplica.model.columns import Integers, Mask, null_column
-from kreplica.model.schema import BROKERS, CONFIGS, PARTITIONS, TableSchema
-from kreplica.model.table import Table
+from kreplica.model.tables.columns import Integers, Mask, null_column
+from kreplica.model.tables.schema import BROKERS, CONFIGS, PARTITIONS, TableSchema
+from kreplica.model.tables.table import Table
 
 _NONE = np.zeros(0, np.int64)
 _FILLED = {PARTITIONS.name: tuple(FILE_SETTINGS), BROKERS.name: ("version",)}

@@ -16,8 +16,8 @@ from kreplica.errors import ExitCode, UsageError
 from kreplica.fleet.incidents.incident import MUTABLE_KINDS, PLANNED
 from kreplica.fleet.judging import FLEET_RULES
 from kreplica.health.rules import ALL_RULES
-from kreplica.model.nearest_names import nearest_or_known
-from kreplica.model.rows import Int32, Meaning
+from kreplica.model.tables.rows import Int32, Meaning
+from kreplica.model.wording.nearest_names import nearest_or_known
 
 
 class MuteRow(Struct, frozen=True):

@@ -19,9 +19,9 @@ from kreplica.history.months.log_steps import times_of_steps, told_spans
 from kreplica.history.reading import inside
 from kreplica.history.selection import HistoryMonth
 from kreplica.history.tables import LOG_TABLES, TABLES, HistoryTable
-from kreplica.model.columns import Indices, Integers, Mask
-from kreplica.model.schema import TableSchema
-from kreplica.model.table import Table
+from kreplica.model.tables.columns import Indices, Integers, Mask
+from kreplica.model.tables.schema import TableSchema
+from kreplica.model.tables.table import Table
 
 _OPEN = np.iinfo(np.int64).max
 _NONE = np.zeros(0, np.int64)

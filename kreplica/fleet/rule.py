@@ -9,7 +9,7 @@ from typing import TypeAlias
 from kreplica.fleet.cluster import ClusterHistory
 from kreplica.fleet.finding import FleetFinding
 from kreplica.health.rules import Severity
-from kreplica.model.schema import TableSchema
+from kreplica.model.tables.schema import TableSchema
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ import numpy as np
 from kreplica.history.lives.told_line import Line
 from kreplica.history.months.samples import all_samples
 from kreplica.history.tables import OBSERVATION, HistoryTable
-from kreplica.model.columns import Indices, IntColumn, Integers
-from kreplica.model.table import Table
+from kreplica.model.tables.columns import Indices, IntColumn, Integers
+from kreplica.model.tables.table import Table
 
 
 @dataclass(frozen=True, slots=True, eq=False)

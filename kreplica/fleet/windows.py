@@ -8,7 +8,7 @@ import numpy as np
 
 from kreplica.fleet.cluster import ClusterHistory, Span
 from kreplica.fleet.finding import FleetFinding
-from kreplica.model.columns import Indices, Integers, Mask
+from kreplica.model.tables.columns import Indices, Integers, Mask
 
 DAY_MS = 24 * 3_600_000
 

@@ -14,10 +14,10 @@ from enum import StrEnum
 
 import numpy as np
 
-from kreplica.model.columns import Indices, Mask, StringColumn
 from kreplica.model.settings import RETENTION_SETTINGS
 from kreplica.model.snapshot import METADATA_TOPIC, ClusterSnapshot
-from kreplica.model.table import Table
+from kreplica.model.tables.columns import Indices, Mask, StringColumn
+from kreplica.model.tables.table import Table
 
 
 class Trend(StrEnum):

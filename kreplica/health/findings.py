@@ -22,11 +22,11 @@ from kreplica.health.rules import (
     Severity,
     Smallest,
 )
-from kreplica.model.columns import Column, Indices, IntColumn, Integers, Mask, StringColumn
-from kreplica.model.evaluate import Evaluator
-from kreplica.model.expressions import Expression
-from kreplica.model.rows import Int32, Meaning
+from kreplica.model.predicates.evaluate import Evaluator
+from kreplica.model.predicates.expressions import Expression
 from kreplica.model.snapshot import ClusterSnapshot
+from kreplica.model.tables.columns import Column, Indices, IntColumn, Integers, Mask, StringColumn
+from kreplica.model.tables.rows import Int32, Meaning
 
 TELL_RACKS = frozenset({"kafka", "zookeeper", "znode-json", "kraft-metadata"})
 """Sources that report the rack of every broker that has one."""

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from kreplica.errors import ExitCode
-from kreplica.model.durations import spell_duration
 from kreplica.model.snapshot import ClusterSnapshot, Gap, utc_now
+from kreplica.model.wording.durations import spell_duration
 
 NOTHING_TO_JUDGE = "nothing-to-judge"
 STALE = "stale"

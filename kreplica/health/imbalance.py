@@ -19,12 +19,12 @@ from msgspec import Struct
 
 from kreplica.engine.projection.preferred import preferred_obstacles
 from kreplica.engine.rules.controller.balance import zookeeper_balances
-from kreplica.model import predicates as known
 from kreplica.model.balancing import AUTO_REBALANCE, Balancing, balancing_of
-from kreplica.model.columns import IntColumn
-from kreplica.model.evaluate import Evaluator
-from kreplica.model.rows import Int32, Meaning
+from kreplica.model.predicates import partitions as known
+from kreplica.model.predicates.evaluate import Evaluator
 from kreplica.model.snapshot import ClusterSnapshot, MetadataMode
+from kreplica.model.tables.columns import IntColumn
+from kreplica.model.tables.rows import Int32, Meaning
 
 Numbers = npt.NDArray[np.int64]
 

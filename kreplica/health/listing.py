@@ -12,12 +12,12 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from kreplica.health.causes import Explanation, explain
-from kreplica.model import predicates as known
-from kreplica.model.columns import Indices, IntListColumn
-from kreplica.model.evaluate import Evaluator
-from kreplica.model.expressions import Column, Difference, Expression, First, If, Not
-from kreplica.model.predicates import MISSING, PREDICATES, Predicate
-from kreplica.model.schema import PARTITIONS, Kind
+from kreplica.model.predicates import partitions as known
+from kreplica.model.predicates.evaluate import Evaluator
+from kreplica.model.predicates.expressions import Column, Difference, Expression, First, If, Not
+from kreplica.model.predicates.partitions import MISSING, PREDICATES, Predicate
+from kreplica.model.tables.columns import Indices, IntListColumn
+from kreplica.model.tables.schema import PARTITIONS, Kind
 
 _IN_ORDER: Mapping[str, Expression] = {
     "leader": known.LEADER,

@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from kreplica.model import predicates as known
-from kreplica.model.expressions import Column, Expression, RacksOf, Size
+from kreplica.model.predicates import partitions as known
+from kreplica.model.predicates.expressions import Column, Expression, RacksOf, Size
 
 
 class Severity(StrEnum):

@@ -14,12 +14,12 @@ from enum import StrEnum
 import numpy as np
 
 from kreplica.health.quorum import quorum_leader
-from kreplica.model import predicates as known
-from kreplica.model.columns import Indices, Mask
-from kreplica.model.evaluate import Evaluator
-from kreplica.model.expressions import Constant, Contains, Expression, Not
+from kreplica.model.predicates import partitions as known
+from kreplica.model.predicates.evaluate import Evaluator
+from kreplica.model.predicates.expressions import Constant, Contains, Expression, Not
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.model.words import counted, named
+from kreplica.model.tables.columns import Indices, Mask
+from kreplica.model.wording.words import counted, named
 
 
 class Goal(StrEnum):

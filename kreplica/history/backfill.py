@@ -12,7 +12,7 @@ from typing import Protocol
 
 from kreplica.errors import InputError, UsageError
 from kreplica.history.months.month import Added, Incoming, Month
-from kreplica.model.words import counted
+from kreplica.model.wording.words import counted
 from kreplica.system.processes import in_new_processes, processors
 from kreplica.system.stores.storage import Storage
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kreplica.history.tables import HistoryTable
-from kreplica.model.columns import (
+from kreplica.model.tables.columns import (
     BoolColumn,
     Column,
     IntColumn,
@@ -23,8 +23,8 @@ from kreplica.model.columns import (
     StringColumn,
     null_column,
 )
-from kreplica.model.schema import Kind
-from kreplica.model.table import Table
+from kreplica.model.tables.schema import Kind
+from kreplica.model.tables.table import Table
 
 UNKNOWN = np.iinfo(np.int64).min
 """The code of a null that says nothing."""

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kreplica.history.coding import UNKNOWN, Coded
-from kreplica.model.columns import Integers, Mask
+from kreplica.model.tables.columns import Integers, Mask
 
 Matrix = npt.NDArray[np.int64]
 NEWEST = np.iinfo(np.int64).max

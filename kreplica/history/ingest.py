@@ -18,7 +18,7 @@ from kreplica.history.model import month_of
 from kreplica.history.months.layout import is_cluster_folder, parse_month
 from kreplica.history.months.month import Added, Incoming, drop_month
 from kreplica.history.months.observations import digest_of
-from kreplica.model.rows import Meaning
+from kreplica.model.tables.rows import Meaning
 from kreplica.store.manifest import Manifest
 from kreplica.store.reading import StoredSnapshot, list_manifests, may_be_manifest
 from kreplica.store.selection import dump_directories

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kreplica.model.columns import Integers
+from kreplica.model.tables.columns import Integers
 
 PAUSE_FACTOR = 3
 """A pause is longer than so many times the usual interval, which is the median."""

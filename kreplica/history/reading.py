@@ -18,12 +18,12 @@ from kreplica.history.months.layout import OBSERVATIONS
 from kreplica.history.months.observations import SCHEMA, TAKEN_MS, to_table
 from kreplica.history.selection import Chosen, HistoryMonth, choose, storage_of
 from kreplica.history.tables import LAST_SEEN, OBSERVATION, TABLES, VALID_FROM, VALID_TO, HistoryTable
-from kreplica.model.columns import IntColumn, Integers, StringColumn
-from kreplica.model.frames import to_frame
-from kreplica.model.nearest_names import nearest_or_known
-from kreplica.model.schema import Field, Kind, TableSchema
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.model.table import Table
+from kreplica.model.tables.columns import IntColumn, Integers, StringColumn
+from kreplica.model.tables.frames import to_frame
+from kreplica.model.tables.schema import Field, Kind, TableSchema
+from kreplica.model.tables.table import Table
+from kreplica.model.wording.nearest_names import nearest_or_known
 from kreplica.store.arrow import to_arrow
 from kreplica.store.selection import Wanted
 from kreplica.system.stores.locations import Place

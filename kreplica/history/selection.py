@@ -42,11 +42,11 @@ from kreplica.history.months.month import RESTORE, Month
 from kreplica.history.months.observations import SCHEMA, Seen, from_table, newest_telling, times_of, told_by
 from kreplica.history.months.samples import all_samples
 from kreplica.history.tables import TABLES, HistoryTable
-from kreplica.model.columns import Indices, Integers, StringColumn
-from kreplica.model.nearest_names import LISTED, nearest_names
-from kreplica.model.schema import TableSchema
-from kreplica.model.table import Table
-from kreplica.model.words import counted, listed
+from kreplica.model.tables.columns import Indices, Integers, StringColumn
+from kreplica.model.tables.schema import TableSchema
+from kreplica.model.tables.table import Table
+from kreplica.model.wording.nearest_names import LISTED, nearest_names
+from kreplica.model.wording.words import counted, listed
 from kreplica.store.layout import path_segment
 from kreplica.store.selection import Wanted
 from kreplica.store.verification import FileProblem

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from kreplica.model.schema import (
+from kreplica.model.snapshot import ClusterSnapshot
+from kreplica.model.tables.schema import (
     BROKERS,
     CONFIGS,
     GROUPS,
@@ -22,7 +23,6 @@ from kreplica.model.schema import (
     Kind,
     TableSchema,
 )
-from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.store.manifest import SnapshotFacts
 
 FIRST, LAST, ENDED = "first_observation", "last_observation", "ended_by"

@@ -16,9 +16,9 @@ from typing import Annotated, TypeAlias
 from msgspec import Struct
 
 from kreplica.errors import UsageError
-from kreplica.model.rows import Int32, Meaning
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.model.words import ids
+from kreplica.model.tables.rows import Int32, Meaning
+from kreplica.model.wording.words import ids
 
 EPOCHS = ("leader_epoch", "partition_epoch")
 IN_ORDER = ("leader", "leader_epoch", "partition_epoch", "replicas", "recovery_state")

@@ -12,8 +12,8 @@ from typing import Final
 
 import numpy as np
 
-from kreplica.model.columns import Mask
 from kreplica.model.snapshot import ClusterSnapshot
+from kreplica.model.tables.columns import Mask
 
 SETTING: Final = "cordoned.log.dirs"
 EVERY_DIRECTORY: Final = "*"

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from kreplica.errors import UsageError
-from kreplica.model.columns import Mask
-from kreplica.model.nearest_names import nearest_names
 from kreplica.model.snapshot import ClusterSnapshot
+from kreplica.model.tables.columns import Mask
 from kreplica.model.topic_pattern import topic_pattern
-from kreplica.model.words import listed
+from kreplica.model.wording.nearest_names import nearest_names
+from kreplica.model.wording.words import listed
 
 
 def select(

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kreplica.errors import UsageError
-from kreplica.model.columns import IntColumn, IntListColumn, StringColumn
-from kreplica.model.schema import (
+from kreplica.model.settings import ELR_FEATURE, METADATA_VERSION
+from kreplica.model.tables.columns import IntColumn, IntListColumn, StringColumn
+from kreplica.model.tables.schema import (
     BROKERS,
     CONFIGS,
     GROUPS,
@@ -27,8 +28,7 @@ from kreplica.model.schema import (
     TABLES,
     TableSchema,
 )
-from kreplica.model.settings import ELR_FEATURE, METADATA_VERSION
-from kreplica.model.table import Table
+from kreplica.model.tables.table import Table
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -203,7 +203,7 @@ class ClusterSnapshot:
             UsageError: There is no such table.
             MissingExtraError: pandas is not installed.
         """
-        from kreplica.model.frames import to_frame
+        from kreplica.model.tables.frames import to_frame
 
         schemas = {schema.name: schema for schema in TABLES}
         if table not in schemas:

@@ -8,8 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kreplica.errors import KreplicaError, UsageError, worst_of
-from kreplica.model.durations import spell_duration
 from kreplica.model.snapshot import utc_now
+from kreplica.model.wording.durations import spell_duration
 from kreplica.sources import Facet, read_snapshot
 from kreplica.system.guard import attempt
 

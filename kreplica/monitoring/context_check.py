@@ -11,8 +11,8 @@ from msgspec import Struct
 from kreplica.config.contexts import chosen_contexts, load_contexts
 from kreplica.config.resolve import effective_settings, resolve, timeout_setting
 from kreplica.errors import ExitCode, KreplicaError, UnreachableError
-from kreplica.model.rows import Meaning
-from kreplica.model.words import counted
+from kreplica.model.tables.rows import Meaning
+from kreplica.model.wording.words import counted
 from kreplica.sources.permissions import DESCRIBE_CLUSTER, Permission, Resource
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from kreplica.health.causes import Explanation, explain
 from kreplica.health.causes.smallest_set import Verdict, find_culprits
 from kreplica.health.gates import Freshness, gate_code
 from kreplica.health.listing import TROUBLE, Count, count_all, partition_rows
-from kreplica.model.evaluate import Evaluator
-from kreplica.model.predicates import predicate
+from kreplica.model.predicates.evaluate import Evaluator
+from kreplica.model.predicates.partitions import predicate
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.monitoring.clusters import Reading, gaps_beside, judged_each, read_clusters, select_each
 from kreplica.monitoring.measuring import Measured, measurable, measure, require_live
@@ -22,7 +22,7 @@ from kreplica.sources import Facet
 
 if TYPE_CHECKING:
     from kreplica.config.handle import ClusterHandle
-    from kreplica.model.columns import Indices
+    from kreplica.model.tables.columns import Indices
 
 
 @dataclass(frozen=True, slots=True)

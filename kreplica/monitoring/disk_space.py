@@ -11,9 +11,9 @@ from msgspec import Struct, structs
 from kreplica.errors import ExitCode, UsageError
 from kreplica.health.disks import DiskReport, LogDirectory, Trend, disk_report
 from kreplica.health.gates import gate_code
-from kreplica.model.rows import Int32, Meaning
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.model.words import named
+from kreplica.model.tables.rows import Int32, Meaning
+from kreplica.model.wording.words import named
 from kreplica.monitoring.clusters import Reading, read_clusters, select_each
 from kreplica.sources import Facet
 

@@ -18,8 +18,8 @@ from kreplica.monitoring.lag import MissingCopy, Pace, Progress, compare
 if TYPE_CHECKING:
     from kreplica.config.handle import ClusterHandle
     from kreplica.health.causes import Explanation
-    from kreplica.model.columns import Indices
     from kreplica.model.snapshot import ClusterSnapshot, LogPosition
+    from kreplica.model.tables.columns import Indices
 
 Place = tuple[str, int]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kreplica.errors import ExitCode
 from kreplica.health.gates import gate_code
-from kreplica.model.words import named
+from kreplica.model.wording.words import named
 from kreplica.monitoring.clusters import Reading, read_clusters
 from kreplica.planner.topic_placement import PlacedPartition, PlacementAlgorithm, TopicPlacement, place_topic
 from kreplica.sources import Facet

@@ -15,7 +15,7 @@ from kreplica.config.resolve import read_client_properties
 from kreplica.errors import ExitCode
 from kreplica.health.rules import Severity
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.model.words import counted
+from kreplica.model.wording.words import counted
 from kreplica.monitoring.clusters import Reading, read_clusters, select_each
 from kreplica.sources import Facet
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 from msgspec import Struct
 
 from kreplica.errors import ExitCode, KreplicaError, worst_of
-from kreplica.model.rows import Meaning
+from kreplica.model.tables.rows import Meaning
 from kreplica.sources import Facet, read_snapshot
 from kreplica.store.manifest import read_manifest
 from kreplica.store.writing import check_directory, write_snapshot

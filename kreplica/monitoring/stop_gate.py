@@ -14,9 +14,9 @@ from kreplica.health.gates import Freshness, gate_code
 from kreplica.health.impact.stop import Accepted, StopJudgement, judge_stop
 from kreplica.health.impact.vocabulary import Impact
 from kreplica.health.wait_conditions import changes_between
-from kreplica.model.durations import spell_duration
-from kreplica.model.rows import Int32, Meaning, of_partition
 from kreplica.model.selection import brokers_named
+from kreplica.model.tables.rows import Int32, Meaning, of_partition
+from kreplica.model.wording.durations import spell_duration
 from kreplica.monitoring.clusters import Reading, read_clusters
 from kreplica.sources import Facet
 from kreplica.system.deadline import Deadline

@@ -13,11 +13,11 @@ from kreplica.errors import ExitCode, UnreachableError
 from kreplica.health.gates import Freshness, for_gate, gate_code
 from kreplica.health.listing import partition_rows
 from kreplica.health.wait_conditions import Goal, Left, what_is_left
-from kreplica.model.durations import spell_duration
-from kreplica.model.evaluate import Evaluator
-from kreplica.model.rows import Int32, Meaning, of_partition
+from kreplica.model.predicates.evaluate import Evaluator
 from kreplica.model.selection import known_nodes, require_known, select
 from kreplica.model.snapshot import MetadataMode
+from kreplica.model.tables.rows import Int32, Meaning, of_partition
+from kreplica.model.wording.durations import spell_duration
 from kreplica.monitoring.clusters import Reading, read_clusters
 from kreplica.sources import Facet
 from kreplica.system.deadline import Deadline

@@ -16,8 +16,8 @@ from typing import TypeVar
 import numpy as np
 
 from kreplica.engine.projection.preferred import preferred_obstacles
-from kreplica.model.evaluate import Evaluator
-from kreplica.model.predicates import NON_PREFERRED, PREFERRED_LEADER
+from kreplica.model.predicates.evaluate import Evaluator
+from kreplica.model.predicates.partitions import NON_PREFERRED, PREFERRED_LEADER
 from kreplica.model.snapshot import ClusterSnapshot
 
 

@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from kreplica.engine.projection.leaving_replicas import dead_replicas, min_isr_known
 from kreplica.engine.projection.states import Bitmasks, PartitionStates, partition_states
-from kreplica.model.columns import Integers, Mask
 from kreplica.model.snapshot import ClusterSnapshot
+from kreplica.model.tables.columns import Integers, Mask
 from kreplica.planner.restart_waves import Limit
 
 

@@ -17,10 +17,10 @@ from kreplica.engine.rules.controller.topic_assignment import (
     place_striped,
 )
 from kreplica.errors import UsageError
-from kreplica.model.rows import Int32, Meaning
 from kreplica.model.snapshot import ClusterSnapshot, MetadataMode
+from kreplica.model.tables.rows import Int32, Meaning
 from kreplica.model.topic_pattern import is_topic_name
-from kreplica.model.words import counted, named
+from kreplica.model.wording.words import counted, named
 from kreplica.planner.java_random import JavaRandom
 
 

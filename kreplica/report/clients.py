@@ -19,7 +19,7 @@ from kreplica.engine.setup import (
     TransactionalSetup,
     TransformSetup,
 )
-from kreplica.model.words import counted
+from kreplica.model.wording.words import counted
 
 
 def client_words(client: Client) -> str:

@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import Any
 
 from kreplica.engine.trace import KINDS, PLAN, Event, Kind, text_of
-from kreplica.model.words import ids
+from kreplica.model.wording.words import ids
 
 
 @dataclass(frozen=True, slots=True)

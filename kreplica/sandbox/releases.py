@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from kreplica.errors import UsageError
-from kreplica.model.nearest_names import nearest_names
+from kreplica.model.wording.nearest_names import nearest_names
 
 
 class Mode(StrEnum):

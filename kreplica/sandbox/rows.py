@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Struct
 
-from kreplica.model.rows import Int32, Meaning
-from kreplica.model.schema import PARTITIONS
+from kreplica.model.tables.rows import Int32, Meaning
+from kreplica.model.tables.schema import PARTITIONS
 
 if TYPE_CHECKING:
     from kreplica.sandbox.cluster import Sandbox, ServerStatus

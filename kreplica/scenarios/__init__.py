@@ -7,7 +7,7 @@ from importlib.metadata import entry_points
 from typing import Protocol
 
 from kreplica.errors import UsageError
-from kreplica.model.nearest_names import nearest_names
+from kreplica.model.wording.nearest_names import nearest_names
 from kreplica.scenarios.scenario import Between, Case, Scenario
 
 __all__ = ["GROUP", "MODULES", "OWN_CLUSTER", "Between", "Case", "Scenario", "names", "scenario_named", "scenarios"]

@@ -16,7 +16,7 @@ from kreplica.engine.settings import Value
 from kreplica.engine.trace import KINDS, Event, rule_of, sentence
 from kreplica.engine.trace_rows import event_row
 from kreplica.errors import ExitCode, UsageError
-from kreplica.model.rows import names_of
+from kreplica.model.tables.rows import names_of
 from kreplica.report.explain import rule_source
 from kreplica.scenarios.playing import Run, play
 from kreplica.scenarios.rows import ComparedRun, TimelineStep

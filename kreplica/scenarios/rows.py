@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from msgspec import Struct
 
-from kreplica.model.rows import Meaning
+from kreplica.model.tables.rows import Meaning
 
 
 class ListedScenario(Struct, frozen=True):

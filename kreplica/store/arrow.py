@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from kreplica.errors import InputError
-from kreplica.model.columns import (
+from kreplica.model.tables.columns import (
     BoolColumn,
     Column,
     IntColumn,
@@ -23,8 +23,8 @@ from kreplica.model.columns import (
     StringColumn,
     null_column,
 )
-from kreplica.model.schema import Field, Kind, TableSchema
-from kreplica.model.table import Table
+from kreplica.model.tables.schema import Field, Kind, TableSchema
+from kreplica.model.tables.table import Table
 
 ArrowArray: TypeAlias = Any  # pyarrow has no types
 

@@ -19,8 +19,8 @@ from typing import Annotated
 import msgspec
 
 from kreplica.errors import InputError, os_reason
-from kreplica.model.schema import SCHEMA_VERSION
 from kreplica.model.snapshot import ClusterSnapshot, Gap
+from kreplica.model.tables.schema import SCHEMA_VERSION
 from kreplica.store.versions import AGAIN, check_version
 from kreplica.system.stores.locations import Place, read_at
 from kreplica.system.untrusted_files import MalformedError, check_moment, decode_json, input_limit

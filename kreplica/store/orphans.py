@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kreplica.model.schema import TABLES
+from kreplica.model.tables.schema import TABLES
 from kreplica.store.layout import MANIFESTS
 from kreplica.store.reading import ManifestListing
 from kreplica.store.remote import RemoteFiles

@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kreplica.errors import InputError
-from kreplica.model.schema import SCHEMA_VERSION, Kind, TableSchema
-from kreplica.model.table import Table
+from kreplica.model.tables.schema import SCHEMA_VERSION, Kind, TableSchema
+from kreplica.model.tables.table import Table
 from kreplica.store.arrow import check_columns, read_columns, to_arrow
 from kreplica.store.manifest import SnapshotFacts, decode_facts, encode_facts
 from kreplica.store.versions import newer_version

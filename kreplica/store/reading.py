@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from kreplica.errors import InputError, KreplicaError, UnreachableError, os_reason
-from kreplica.model.schema import PARTITIONS, TABLES
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.model.table import Table
+from kreplica.model.tables.schema import PARTITIONS, TABLES
+from kreplica.model.tables.table import Table
 from kreplica.store.layout import (
     MANIFESTS,
     borders,

@@ -10,9 +10,9 @@ from functools import partial
 from pathlib import Path
 
 from kreplica.errors import InputError, KreplicaError, UnreachableError, UsageError
-from kreplica.model.schema import TABLES
 from kreplica.model.snapshot import Gap
-from kreplica.model.words import counted
+from kreplica.model.tables.schema import TABLES
+from kreplica.model.wording.words import counted
 from kreplica.store.choosing import ChosenNames, choose_names, fits
 from kreplica.store.layout import MANIFESTS, borders, cluster_in, is_manifest_name
 from kreplica.store.manifest import DataFile, Manifest, read_manifest

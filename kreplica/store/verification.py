@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kreplica.model.schema import BROKERS, PARTITIONS, TableSchema
+from kreplica.model.tables.schema import BROKERS, PARTITIONS, TableSchema
 from kreplica.store.arrow import ARROW_TYPES
 from kreplica.store.manifest import DataFile, Manifest
 from kreplica.store.remote import RemoteFiles

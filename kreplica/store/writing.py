@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kreplica.errors import KreplicaError, UsageError, os_reason
-from kreplica.model.schema import SCHEMA_VERSION, TABLES, TableSchema
 from kreplica.model.snapshot import ClusterSnapshot
+from kreplica.model.tables.schema import SCHEMA_VERSION, TABLES, TableSchema
 from kreplica.store.layout import MANIFESTS, STAGING_PREFIX, SnapshotName
 from kreplica.store.manifest import DataFile, Manifest, SnapshotFacts, encode_manifest
 from kreplica.store.parquet import encode_table

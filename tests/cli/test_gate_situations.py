@@ -19,9 +19,9 @@ import pytest
 from gate_situations import GATES, ON_DUMPS
 from generated_clusters import hidden, partition, snapshot_of
 
-from kreplica.model.schema import QUORUM
 from kreplica.model.snapshot import ClusterSnapshot, Gap, utc_now
-from kreplica.model.table import Table
+from kreplica.model.tables.schema import QUORUM
+from kreplica.model.tables.table import Table
 from kreplica.store.writing import write_snapshot
 
 BROKERS = [{"broker": broker, "alive": True, "rack": f"r{broker}"} for broker in (1, 2, 3)]

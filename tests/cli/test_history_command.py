@@ -14,9 +14,9 @@ from generated_clusters import snapshot_of
 
 from kreplica.history.ingest import Candidate, ingest
 from kreplica.history.months.month import Incoming
-from kreplica.model.schema import CONFIGS
 from kreplica.model.snapshot import ClusterSnapshot, Gap
-from kreplica.model.table import Table
+from kreplica.model.tables.schema import CONFIGS
+from kreplica.model.tables.table import Table
 from kreplica.system.stores.storage import LocalStorage
 
 BEGIN = datetime(2026, 3, 31, 20, tzinfo=UTC)

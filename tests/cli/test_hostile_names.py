@@ -20,10 +20,10 @@ from record_batches import PlainRecord, batch_bytes
 
 from commands.completions.tree import Command, command_tree
 from commands.main import build_app, run
-from kreplica.model.columns import StringColumn
-from kreplica.model.schema import TABLES
 from kreplica.model.snapshot import ClusterSnapshot, Gap
-from kreplica.model.table import Table
+from kreplica.model.tables.columns import StringColumn
+from kreplica.model.tables.schema import TABLES
+from kreplica.model.tables.table import Table
 from kreplica.sources.dumps.dump import read_sample
 from kreplica.store.writing import write_snapshot
 

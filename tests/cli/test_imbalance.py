@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from generated_clusters import hidden, partition, snapshot_of
 
-from kreplica.model.schema import CONFIGS
-from kreplica.model.table import Table
+from kreplica.model.tables.schema import CONFIGS
+from kreplica.model.tables.table import Table
 from kreplica.store.writing import write_snapshot
 
 GOLDEN = Path(__file__).parents[1] / "golden"

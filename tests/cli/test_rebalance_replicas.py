@@ -16,9 +16,9 @@ from msgspec import structs
 from commands.main import run
 from commands.rebalance.replicas.screen import bar_of, broker_bars
 from kreplica.execution.digest import write_document
-from kreplica.model.schema import LOG_DIRS, PARTITIONS, QUORUM, REPLICAS
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.model.table import Table
+from kreplica.model.tables.schema import LOG_DIRS, PARTITIONS, QUORUM, REPLICAS
+from kreplica.model.tables.table import Table
 from kreplica.planner.reassignment.effects import BrokerEffect
 from kreplica.sources.dumps.dump import read_dump, read_sample
 from kreplica.store.writing import write_snapshot

@@ -10,10 +10,10 @@ import pytest
 from generated_clusters import hidden, partition, snapshot_of
 
 from commands.recommend.answer import connection_options
-from commands.shared.options import SourceOptions
+from commands.shared.options.common import SourceOptions
 from kreplica.config.handle import ClusterHandle
-from kreplica.model.schema import CONFIGS
-from kreplica.model.table import Table
+from kreplica.model.tables.schema import CONFIGS
+from kreplica.model.tables.table import Table
 from kreplica.store.writing import write_snapshot
 
 GOLDEN = Path(__file__).parents[1] / "golden"

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from generated_clusters import hidden, partition, snapshot_of
 
-from kreplica.model.schema import QUORUM
 from kreplica.model.snapshot import ClusterSnapshot, utc_now
-from kreplica.model.table import Table
+from kreplica.model.tables.schema import QUORUM
+from kreplica.model.tables.table import Table
 from kreplica.store.writing import write_snapshot
 
 GOLDEN = Path(__file__).parents[1] / "golden"

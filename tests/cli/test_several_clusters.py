@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from generated_clusters import partition, snapshot_of
 
-from commands.shared.options import SourceOptions
+from commands.shared.options.common import SourceOptions
 from kreplica.config.handle import ClusterHandle
 from kreplica.store.writing import write_snapshot
 

@@ -25,7 +25,7 @@ from kreplica.health.causes import lag_rules
 from kreplica.health.causes.cause import CauseKind
 from kreplica.health.causes.state_rules import STATE_RULES
 from kreplica.health.listing import PARTITION_FIELDS
-from kreplica.model import predicates
+from kreplica.model.predicates import partitions
 from kreplica.sources.dumps import text_formats
 
 PATH = re.compile(r"`((?:[\w.-]+/)*[\w.-]+\.(?:py|md|json|toml|txt)|(?:\.?[\w-]+/)+[\w-]*)`")
@@ -58,7 +58,12 @@ def declared(module: ModuleType, kind: type | tuple[type, ...]) -> Iterator[tupl
 @pytest.mark.parametrize(
     ("recipe", "module", "kind", "registered"),
     [
-        ("PREDICATES of kreplica/model/predicates.py", predicates, predicates.Predicate, predicates.PREDICATES),
+        (
+            "PREDICATES of kreplica/model/predicates/partitions.py",
+            partitions,
+            partitions.Predicate,
+            partitions.PREDICATES,
+        ),
         ("its tuple in kreplica/health/rules.py", rules, (rules.PartitionRule, rules.GroupRule), rules.ALL_RULES),
         ("OWN_FORMATS of kreplica/formats/registry.py", registry, registry.FileFormat, registry.OWN_FORMATS),
     ],
@@ -73,9 +78,9 @@ def test_what_is_declared_is_registered(
 def test_each_filter_of_describe_is_a_labelled_predicate_and_asks_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Any] = []
     monkeypatch.setattr(describe, "_answer_once", lambda _, question, __: (asked.append(question), (0, True))[1])
-    labelled = {one.name for one in predicates.PREDICATES if one.label}
+    labelled = {one.name for one in partitions.PREDICATES if one.label}
     unlabelled = describe.FILTERS.keys() - labelled
-    assert not unlabelled, f"declare these with a label in kreplica/model/predicates.py: {unlabelled}"
+    assert not unlabelled, f"declare these with a label in kreplica/model/predicates/partitions.py: {unlabelled}"
     assert len(describe.FILTERS) >= 8
     for name in describe.FILTERS:
         run(["describe", "--dump", "sample", "--" + name.replace("_", "-")])
@@ -84,7 +89,7 @@ def test_each_filter_of_describe_is_a_labelled_predicate_and_asks_for_it(monkeyp
 
 def test_each_labelled_predicate_is_a_field_of_rows() -> None:
     fields = PARTITION_FIELDS.keys() | {"non_preferred"}  # its field is preferred
-    assert {one.name for one in predicates.PREDICATES if one.label} <= fields
+    assert {one.name for one in partitions.PREDICATES if one.label} <= fields
 
 
 def test_each_judge_of_advice_is_in_a_rule() -> None:

@@ -8,7 +8,7 @@ import pytest
 from generated_clusters import NOON
 
 from kreplica import ClusterHandle, ClusterSnapshot, read_snapshot
-from kreplica.model.schema import BROKERS, PARTITIONS
+from kreplica.model.tables.schema import BROKERS, PARTITIONS
 from kreplica.sources.dumps.text import DumpText
 from kreplica.sources.dumps.text_formats import TextFormat, recognise
 

@@ -21,9 +21,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from kreplica.model.schema import BROKERS, CONFIGS, LOG_DIRS, PARTITIONS, QUORUM, REPLICAS
 from kreplica.model.snapshot import ClusterSnapshot, controller_of
-from kreplica.model.table import Table
+from kreplica.model.tables.schema import BROKERS, CONFIGS, LOG_DIRS, PARTITIONS, QUORUM, REPLICAS
+from kreplica.model.tables.table import Table
 from kreplica.sources.dumps.describe import read_describe_text
 from kreplica.sources.dumps.text import DumpText
 from kreplica.store.writing import write_snapshot

@@ -11,7 +11,7 @@ import pytest
 from kreplica.config.handle import ClusterHandle
 from kreplica.sandbox import Sandbox
 from kreplica.sources import Facet
-from kreplica.sources.kafka.connection import BrokerConnection
+from kreplica.sources.kafka.connections.connection import BrokerConnection
 from kreplica.sources.kafka.snapshot import read_live
 from kreplica.sources.kafka_requests import Target, requests_of
 

@@ -125,8 +125,8 @@ def test_one_brokers_view_counts_hidden_topics_too(secured: Sandbox) -> None:
 def test_a_deleted_topic_whose_files_are_left_is_not_hidden(secured: Sandbox) -> None:
     with allowed(secured, DESCRIBE_CLUSTER):
         names = {"orders-1", "secret-1", "never-was"}
-        from kreplica.sources.kafka.connection import BrokerConnection
-        from kreplica.sources.kafka.failures import Address
+        from kreplica.sources.kafka.connections.connection import BrokerConnection
+        from kreplica.sources.kafka.connections.failures import Address
         from kreplica.sources.kafka.layout import hidden_topics
 
         host, port = secured.bootstrap_servers_of(Listener.PLAINTEXT).split(":")

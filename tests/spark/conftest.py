@@ -13,9 +13,9 @@ from analyzers.reading.timeline import Observation, Timeline
 from analyzers.sessions.session import FEW_ROWS, settings_for, spark_session
 from kreplica.history.months.observations import digest_of_snapshot
 from kreplica.history.tables import OBSERVATION, TABLES, is_whole
-from kreplica.model.schema import BROKERS, PARTITIONS, TableSchema
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.model.table import Table
+from kreplica.model.tables.schema import BROKERS, PARTITIONS, TableSchema
+from kreplica.model.tables.table import Table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -20,7 +20,7 @@ from analyzers.fleet_audit import run_audit
 from analyzers.reading.folded import folded
 from kreplica.health.listing import count_all
 from kreplica.health.rules import ALL_RULES
-from kreplica.model.evaluate import Evaluator
+from kreplica.model.predicates.evaluate import Evaluator
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.store.selection import Selection, Wanted, select_snapshots
 from kreplica.store.writing import write_snapshot

@@ -15,7 +15,7 @@ from msgspec import structs
 
 from kreplica.health.listing import count_all
 from kreplica.health.rules import GROUP_RULES, PARTITION_RULES, Severity
-from kreplica.model.evaluate import Evaluator
+from kreplica.model.predicates.evaluate import Evaluator
 from kreplica.model.snapshot import ClusterSnapshot
 
 pytestmark = pytest.mark.spark

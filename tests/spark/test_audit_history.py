@@ -26,10 +26,10 @@ from kreplica.history.ingest import Candidate, ingest, stored_snapshots
 from kreplica.history.months.month import Incoming
 from kreplica.history.months.observations import digest_of_snapshot
 from kreplica.history.selection import choose
-from kreplica.model.evaluate import Evaluator
-from kreplica.model.schema import CONFIGS
+from kreplica.model.predicates.evaluate import Evaluator
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.model.table import Table
+from kreplica.model.tables.schema import CONFIGS
+from kreplica.model.tables.table import Table
 from kreplica.store.selection import Wanted
 from kreplica.store.writing import write_snapshot
 from kreplica.system.stores.storage import LocalStorage

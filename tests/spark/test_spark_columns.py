@@ -12,10 +12,10 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from kreplica.health.rules import GROUP_RULES, PARTITION_RULES, Largest, RowsWhere, Smallest
-from kreplica.model import expressions as ex
-from kreplica.model import predicates as known
-from kreplica.model.evaluate import Evaluator
-from kreplica.model.expressions import Expression
+from kreplica.model.predicates import expressions as ex
+from kreplica.model.predicates import partitions as known
+from kreplica.model.predicates.evaluate import Evaluator
+from kreplica.model.predicates.expressions import Expression
 from kreplica.model.snapshot import ClusterSnapshot
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("compiled")]

@@ -9,8 +9,8 @@ from typing import Any
 from generated_clusters import partition, snapshot_of
 
 from kreplica.advice.facts import ClusterFacts
-from kreplica.model.schema import CONFIGS
-from kreplica.model.table import Table
+from kreplica.model.tables.schema import CONFIGS
+from kreplica.model.tables.table import Table
 
 ELR = {"metadata.version": 30, "eligible.leader.replicas.version": 1}
 KRAFT = {"metadata.version": 30}

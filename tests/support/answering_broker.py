@@ -12,7 +12,12 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any, TypeAlias
 
-from kreplica.sources.kafka.messages import ApiVersionsRequest, ApiVersionsResponse, MetadataRequest, MetadataResponse
+from kreplica.sources.kafka.connections.messages import (
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+    MetadataRequest,
+    MetadataResponse,
+)
 
 Answers: TypeAlias = Mapping[type[Any], Callable[[Any], Any]]
 """By class of the request; None for an answer that never comes."""

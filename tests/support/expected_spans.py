@@ -14,10 +14,10 @@ from typing import Any
 from kreplica.health.findings import Finding, find
 from kreplica.health.rules import GROUP_RULES, PARTITION_RULES, RowsWhere
 from kreplica.history.months.observations import digest_of_snapshot
-from kreplica.model.evaluate import Evaluator
-from kreplica.model.schema import PARTITIONS
+from kreplica.model.predicates.evaluate import Evaluator
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.model.table import Table
+from kreplica.model.tables.schema import PARTITIONS
+from kreplica.model.tables.table import Table
 
 PLACE = ("rule", "severity", "topic", "partition", "broker")
 

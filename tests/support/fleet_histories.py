@@ -24,9 +24,9 @@ from kreplica.history.ingest import Candidate, ingest
 from kreplica.history.months.month import Incoming
 from kreplica.history.months.observations import digest_of_snapshot
 from kreplica.history.selection import Chosen, choose
-from kreplica.model.schema import BROKERS, CONFIGS, GROUPS, LOG_DIRS, PARTITIONS, QUORUM, REPLICAS
 from kreplica.model.snapshot import ClusterSnapshot, Gap
-from kreplica.model.table import Table
+from kreplica.model.tables.schema import BROKERS, CONFIGS, GROUPS, LOG_DIRS, PARTITIONS, QUORUM, REPLICAS
+from kreplica.model.tables.table import Table
 from kreplica.system.stores.storage import LocalStorage, Storage
 
 Row = dict[str, Any]

@@ -9,9 +9,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from kreplica.model.schema import BROKERS, LOG_DIRS, PARTITIONS
 from kreplica.model.snapshot import ClusterSnapshot, Gap
-from kreplica.model.table import Table
+from kreplica.model.tables.schema import BROKERS, LOG_DIRS, PARTITIONS
+from kreplica.model.tables.table import Table
 
 NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 BROKER_IDS = range(6)

@@ -17,10 +17,10 @@ from kreplica.history.months.log_steps import LogChanges, LogSlice, LogStep, Ste
 from kreplica.history.months.month import Incoming
 from kreplica.history.months.observations import taken_ms_of
 from kreplica.history.tables import LOG_TABLES
-from kreplica.model.columns import column_from_values
-from kreplica.model.schema import TableSchema
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.model.table import Table
+from kreplica.model.tables.columns import column_from_values
+from kreplica.model.tables.schema import TableSchema
+from kreplica.model.tables.table import Table
 from kreplica.system.stores.storage import LocalStorage, Storage
 
 APRIL = MARCH + 4 * HOUR

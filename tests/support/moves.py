@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kreplica.sandbox import Listener, Sandbox
-from kreplica.sources.kafka.connection import BrokerConnection
-from kreplica.sources.kafka.failures import Address
+from kreplica.sources.kafka.connections.connection import BrokerConnection
+from kreplica.sources.kafka.connections.failures import Address
 from kreplica.system.deadline import Deadline
 
 

@@ -13,9 +13,9 @@ from typing import Any
 
 from generated_clusters import snapshot_of
 
-from kreplica.model.schema import CONFIGS
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.model.table import Table
+from kreplica.model.tables.schema import CONFIGS
+from kreplica.model.tables.table import Table
 
 Place = tuple[str, int]
 Truth = dict[tuple[Place, int], str]

@@ -29,7 +29,7 @@ from moves import connection_to, start_move
 import kreplica
 from kreplica.errors import KreplicaError
 from kreplica.sandbox import Mode, ProcessState, Sandbox, SandboxSettings, start
-from kreplica.sources.kafka.failures import BrokerFailure
+from kreplica.sources.kafka.connections.failures import BrokerFailure
 
 LAG = {"replica.lag.time.max.ms": "4000"}
 SESSIONS = {

@@ -8,9 +8,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from kreplica.model.schema import REPLICAS
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.model.table import Table
+from kreplica.model.tables.schema import REPLICAS
+from kreplica.model.tables.table import Table
 from kreplica.planner.reassignment.problem import Assignment, Problem, make_problem
 from kreplica.planner.reassignment.request import Measure, Reason, ReasonKind, Request
 from tests.support.generated_clusters import partition, snapshot_of

@@ -10,7 +10,7 @@ from typing import Any
 
 from answering_broker import AnsweringBroker
 
-from kreplica.sources.kafka.messages import (
+from kreplica.sources.kafka.connections.messages import (
     DescribeConfigsRequest,
     DescribeConfigsResponse,
     IncrementalAlterConfigsRequest,

@@ -9,9 +9,9 @@ import typer
 
 from commands.shared.cluster_groups import ClusterGroupOption, clusters_of, groups_of
 from commands.shared.help import examples
-from commands.shared.history_options import ClusterOption, HistoryArgument
-from commands.shared.mute_options import NoMutesOption
-from commands.shared.options import OutputOption
+from commands.shared.options.common import OutputOption
+from commands.shared.options.history import ClusterOption, HistoryArgument
+from commands.shared.options.mutes import NoMutesOption
 
 IdArgument = Annotated[
     str,

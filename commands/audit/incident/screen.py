@@ -18,8 +18,8 @@ from commands.shared.printing.screen import (
     utc,
 )
 from kreplica.fleet.incidents.rows import BehindRow
-from kreplica.model.durations import spell_duration
-from kreplica.model.words import counted, ids, listed
+from kreplica.model.wording.durations import spell_duration
+from kreplica.model.wording.words import counted, ids, listed
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -6,13 +6,13 @@ import os
 
 import typer
 
-from commands.shared.baseline_options import BaselineOption
 from commands.shared.cluster_groups import ClusterGroupOption, clusters_of, groups_of
 from commands.shared.help import examples
-from commands.shared.history_options import ClusterOption, HistoryArgument, SinceOption, UntilOption, wanted_of
-from commands.shared.mute_options import NoMutesOption
-from commands.shared.options import ExitZeroOption, OutputOption
-from commands.shared.rule_options import FailOn, FailOnOption
+from commands.shared.options.baseline import BaselineOption
+from commands.shared.options.common import ExitZeroOption, OutputOption
+from commands.shared.options.history import ClusterOption, HistoryArgument, SinceOption, UntilOption, wanted_of
+from commands.shared.options.mutes import NoMutesOption
+from commands.shared.options.rules import FailOn, FailOnOption
 from kreplica.errors import ExitCode
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from commands.shared.printing.screen import GAP, TableColumn, wrapped
 from kreplica.health.rules import Severity
-from kreplica.model.words import counted, listed
+from kreplica.model.wording.words import counted, listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -23,7 +23,7 @@ from kreplica.errors import ExitCode
 from kreplica.fleet.incidents.rows import IncidentRow, row_of
 from kreplica.health.rules import Severity
 from kreplica.model.cluster_names import told_names
-from kreplica.model.words import counted, listed
+from kreplica.model.wording.words import counted, listed
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from commands.shared.help import examples
-from commands.shared.options import OutputOption
-from commands.shared.spark_options import FoldingMasterOption, RemoteOption, SettingOption, settings_of
+from commands.shared.options.common import OutputOption
+from commands.shared.options.spark import FoldingMasterOption, RemoteOption, SettingOption, settings_of
 
 if TYPE_CHECKING:
     from kreplica.system.stores.locations import Place

@@ -10,7 +10,7 @@ from commands.shared.values import size_words
 from kreplica.errors import ExitCode
 from kreplica.history.backfill import THIS_PROCESS
 from kreplica.history.ingest import IngestedCluster
-from kreplica.model.words import counted
+from kreplica.model.wording.words import counted
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from commands.shared.help import examples
-from commands.shared.mute_options import MuteClusterOption, MuteRulesOption, MuteTopicOption
-from commands.shared.options import OutputOption
+from commands.shared.options.common import OutputOption
+from commands.shared.options.mutes import MuteClusterOption, MuteRulesOption, MuteTopicOption
 
 
 def register(group: typer.Typer) -> None:

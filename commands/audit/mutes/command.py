@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from commands.shared.help import examples
-from commands.shared.options import OutputOption
+from commands.shared.options.common import OutputOption
 
 
 def register(group: typer.Typer) -> None:

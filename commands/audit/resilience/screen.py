@@ -13,7 +13,7 @@ from commands.shared.printing.verdicts import COLORS
 from kreplica.errors import ExitCode
 from kreplica.fleet.availability.losses import LostKind
 from kreplica.fleet.availability.resilience import Exposure
-from kreplica.model.words import counted
+from kreplica.model.wording.words import counted
 
 if TYPE_CHECKING:
     from rich.console import Console

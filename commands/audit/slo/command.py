@@ -9,8 +9,8 @@ import typer
 
 from commands.shared.cluster_groups import ClusterGroupOption, clusters_of
 from commands.shared.help import examples
-from commands.shared.history_options import ClusterOption, HistoryArgument, SinceOption, UntilOption, wanted_of
-from commands.shared.options import ExitZeroOption, OutputOption
+from commands.shared.options.common import ExitZeroOption, OutputOption
+from commands.shared.options.history import ClusterOption, HistoryArgument, SinceOption, UntilOption, wanted_of
 from kreplica.errors import ExitCode
 
 

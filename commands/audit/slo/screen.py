@@ -13,7 +13,7 @@ from commands.shared.printing.verdicts import COLORS
 from kreplica.errors import ExitCode
 from kreplica.fleet.availability.outage_causes import NOT_KNOWN
 from kreplica.fleet.availability.slo import Downtime, Standing
-from kreplica.model.words import counted
+from kreplica.model.wording.words import counted
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from commands.shared.help import examples
-from commands.shared.mute_options import MuteClusterOption, MuteTopicOption
-from commands.shared.options import OutputOption
+from commands.shared.options.common import OutputOption
+from commands.shared.options.mutes import MuteClusterOption, MuteTopicOption
 
 
 def register(group: typer.Typer) -> None:

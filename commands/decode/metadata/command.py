@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from commands.shared.help import examples
-from commands.shared.options import ExitZeroOption, OutputOption, StdinFilenameOption, TopicOption
+from commands.shared.options.common import ExitZeroOption, OutputOption, StdinFilenameOption, TopicOption
 from kreplica.errors import UsageError
 from kreplica.formats.metadata_log.changes import ChangeKind
 

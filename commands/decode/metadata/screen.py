@@ -11,7 +11,7 @@ from commands.shared.printing.screen import TableColumn, print_columns, print_li
 from commands.shared.values import spell_moment
 from kreplica.formats.metadata_log.change_rows import MetadataChange
 from kreplica.formats.metadata_log.changes import ChangeKind
-from kreplica.model.words import counted
+from kreplica.model.wording.words import counted
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -15,8 +15,8 @@ from kreplica.errors import ExitCode
 from kreplica.formats.consumer_offsets.logs import Replayed
 from kreplica.formats.consumer_offsets.reading import OffsetsReading
 from kreplica.formats.logs.partition_logs import PartitionLog, copy_warnings
-from kreplica.model.rows import names_of
-from kreplica.model.words import counted, named
+from kreplica.model.tables.rows import names_of
+from kreplica.model.wording.words import counted, named
 
 if TYPE_CHECKING:
     from commands.decode.offsets.against import Compared

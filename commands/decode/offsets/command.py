@@ -11,7 +11,7 @@ import typer
 
 from commands.decode.as_of import AsOfOffsetOption, AsOfTimeOption, parse_as_of
 from commands.shared.help import examples
-from commands.shared.options import (
+from commands.shared.options.common import (
     LARGEST_INT32,
     BootstrapServerOption,
     CommandConfigOption,

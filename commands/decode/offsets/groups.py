@@ -12,7 +12,7 @@ from commands.shared.printing.output import Answer, OutputFormat, Row, emit
 from commands.shared.printing.screen import print_lines, print_rows, print_verdict
 from kreplica.errors import ExitCode
 from kreplica.formats.consumer_offsets.group_rows import GroupRow, group_rows
-from kreplica.model.words import counted
+from kreplica.model.wording.words import counted
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -7,7 +7,7 @@ from typing import Annotated
 from msgspec import Struct
 
 from kreplica.health.offset_range import Standing
-from kreplica.model.rows import Int32, Meaning
+from kreplica.model.tables.rows import Int32, Meaning
 
 
 class OffsetRow(Struct, frozen=True):

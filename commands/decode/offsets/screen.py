@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from commands.decode.offsets.rows import ComparedOffset
 from commands.shared.printing.screen import print_columns, print_lines, print_verdict, table_columns
 from commands.shared.values import spell_moment
-from kreplica.model.words import counted
+from kreplica.model.wording.words import counted
 
 if TYPE_CHECKING:
     from rich.console import Console

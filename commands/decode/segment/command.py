@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from commands.shared.help import examples
-from commands.shared.options import OutputOption, StdinFilenameOption
+from commands.shared.options.common import OutputOption, StdinFilenameOption
 from kreplica.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from commands.decode.segment.reading import SegmentsAnswer
     from commands.shared.printing.output import Answer, OutputFormat, Row
     from kreplica.formats.logs.segment_files import SegmentsRead
-    from kreplica.model.schema import Kind
+    from kreplica.model.tables.schema import Kind
 
 PathsArgument = Annotated[
     list[str],
@@ -138,7 +138,7 @@ def segment_files(paths: Sequence[str], stdin_filename: str | None) -> Iterator[
 
 
 def _kinds(columns: Sequence[str]) -> dict[str, Kind]:
-    from kreplica.model.schema import Kind
+    from kreplica.model.tables.schema import Kind
 
     words, truths = {"file", "codec"}, {"transactional", "control", "valid"}
     return {name: Kind.STRING if name in words else Kind.BOOL if name in truths else Kind.INT64 for name in columns}

@@ -14,7 +14,7 @@ from kreplica.errors import ExitCode, InputError, UsageError
 from kreplica.formats.checks.segment_indexes import CheckedEntry, IndexesRead, IndexKind, index_entry_rows
 from kreplica.formats.file_bytes import not_listed
 from kreplica.formats.logs.partition_logs import find_logs
-from kreplica.model.words import counted
+from kreplica.model.wording.words import counted
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -16,12 +16,12 @@ from commands.shared.printing.streams import Ending, LongAnswer, emit_long
 from kreplica.errors import ExitCode
 from kreplica.formats.logs.segment_files import SegmentsRead
 from kreplica.formats.segments.rows import RECORD_JSON, RECORDS, record_table
-from kreplica.model.words import counted
+from kreplica.model.wording.words import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from kreplica.model.table import Table
+    from kreplica.model.tables.table import Table
 
 
 @dataclass(frozen=True, slots=True)

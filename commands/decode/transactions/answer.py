@@ -10,7 +10,7 @@ from commands.decode.damage_lines import damage_objects, damage_warnings
 from commands.shared.printing.output import Answer, Row
 from kreplica.formats.logs.partition_logs import copy_warnings
 from kreplica.formats.transactions.reading import TransactionRow, TransactionsReading
-from kreplica.model.words import counted
+from kreplica.model.wording.words import counted
 
 
 @dataclass(frozen=True, slots=True)

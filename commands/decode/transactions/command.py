@@ -10,7 +10,7 @@ import typer
 
 from commands.decode.as_of import AsOfOffsetOption, AsOfTimeOption, parse_as_of
 from commands.shared.help import examples
-from commands.shared.options import LARGEST_INT32, ExitZeroOption, OutputOption, StdinFilenameOption
+from commands.shared.options.common import LARGEST_INT32, ExitZeroOption, OutputOption, StdinFilenameOption
 from kreplica.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:

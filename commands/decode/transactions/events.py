@@ -11,7 +11,7 @@ from commands.shared.printing.streams import Ending, LongAnswer, emit_long
 from commands.shared.values import spell_moment
 from kreplica.errors import ExitCode
 from kreplica.formats.transactions.reading import EVENTS, TransactionRow
-from kreplica.model.rows import fields_of
+from kreplica.model.tables.rows import fields_of
 
 if TYPE_CHECKING:
     from kreplica.formats.transactions.reading import TransactionEvents

@@ -9,7 +9,7 @@ from commands.decode.transactions.screen import damaged, held_lines, print_state
 from commands.shared.printing.output import Answer, OutputFormat, emit
 from commands.shared.printing.screen import print_lines, print_verdict
 from kreplica.errors import ExitCode
-from kreplica.model.words import counted
+from kreplica.model.wording.words import counted
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -10,7 +10,7 @@ from commands.decode.transactions.answer import is_partial
 from commands.shared.printing.screen import print_lines, print_rows, print_verdict
 from commands.shared.values import spell_duration, spell_moment
 from kreplica.formats.transactions.reading import TransactionRow
-from kreplica.model.words import counted
+from kreplica.model.wording.words import counted
 
 if TYPE_CHECKING:
     from rich.console import Console

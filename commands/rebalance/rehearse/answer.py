@@ -6,7 +6,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from commands.shared.engine_settings import shown_settings
+from commands.shared.options.engine_settings import shown_settings
 from commands.shared.printing.output import Answer, Row, cluster_object
 from kreplica.execution.rehearsal.kinds import KIND_WORDS
 from kreplica.execution.rehearsal.rows import RehearsedMove

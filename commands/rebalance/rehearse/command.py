@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from commands.rebalance.options import PlanArgument, one_cluster
-from commands.shared.engine_settings import SetOption
-from commands.shared.options import OutputOption, SourceOptions, takes_sources
+from commands.shared.options.common import OutputOption, SourceOptions, takes_sources
+from commands.shared.options.engine_settings import SetOption
 
 if TYPE_CHECKING:
     from kreplica.execution.rehearsal.rehearse import RehearseOptions
@@ -53,7 +53,7 @@ def rehearse(
     """
     from commands.rebalance.rehearse.answer import rehearse_answer
     from commands.rebalance.rehearse.screen import show
-    from commands.shared.engine_settings import parse_settings
+    from commands.shared.options.engine_settings import parse_settings
     from commands.shared.patience import patient_interrupts
     from commands.shared.printing.output import emit
     from commands.shared.printing.progress import Progress
@@ -78,7 +78,7 @@ def rehearse(
 
 def _words(options: RehearseOptions) -> str:
     """The options that decide what a seed plays, where they are not the usual ones, each after a space."""
-    from commands.shared.engine_settings import setting_options
+    from commands.shared.options.engine_settings import setting_options
 
     failures = f" --failures {options.failures}" if options.failures != 1 else ""
     version = f" --kafka-version {options.kafka_version}" if options.kafka_version is not None else ""

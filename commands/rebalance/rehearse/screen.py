@@ -10,9 +10,9 @@ from commands.rebalance.rehearse.answer import replay_line
 from commands.shared.printing.screen import print_cluster, print_lines, print_rows, print_verdict
 from commands.shared.printing.verdicts import COLORS
 from kreplica.execution.rehearsal.rows import RehearsedMove
-from kreplica.model.durations import spell_duration
-from kreplica.model.rows import names_of
-from kreplica.model.words import counted, listed
+from kreplica.model.tables.rows import names_of
+from kreplica.model.wording.durations import spell_duration
+from kreplica.model.wording.words import counted, listed
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from commands.rebalance.options import live_words, one_cluster
-from commands.shared.options import BROKERS, LARGEST_INT32, OutputOption, SourceOptions, takes_sources
+from commands.shared.options.common import BROKERS, LARGEST_INT32, OutputOption, SourceOptions, takes_sources
 from commands.shared.values import parse_duration, parse_ids, parse_percent, parse_size
 from kreplica.errors import UsageError
 

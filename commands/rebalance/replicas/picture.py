@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from commands.shared.values import size_words
 from kreplica.errors import UsageError, os_reason
-from kreplica.model.words import counted
+from kreplica.model.wording.words import counted
 from kreplica.report.svg.before_after import BarRow, Bars, before_after_svg
 
 if TYPE_CHECKING:

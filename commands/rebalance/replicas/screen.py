@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from commands.shared.printing.screen import places, print_cluster, print_lines, print_rows, print_verdict
 from commands.shared.values import size_words
 from kreplica.execution.rebalance.replicas import PlannedMove
-from kreplica.model.durations import spell_duration
-from kreplica.model.rows import names_of
-from kreplica.model.words import counted
+from kreplica.model.tables.rows import names_of
+from kreplica.model.wording.durations import spell_duration
+from kreplica.model.wording.words import counted
 from kreplica.planner.reassignment.effects import BrokerEffect
 
 if TYPE_CHECKING:

@@ -77,7 +77,7 @@ def plain(value: object) -> object:
     import msgspec
 
     if isinstance(value, msgspec.Struct):
-        from kreplica.model.rows import values_of
+        from kreplica.model.tables.rows import values_of
 
         return dict(zip(value.__struct_encode_fields__, values_of(type(value))(value), strict=True))
     if isinstance(value, Mapping):

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from msgspec import Struct
     from rich.console import Console
 
-    from kreplica.model.schema import Kind
     from kreplica.model.snapshot import ClusterSnapshot
+    from kreplica.model.tables.schema import Kind
 
 Row = Mapping[str, object]
 RowT_co = TypeVar("RowT_co", covariant=True)
@@ -51,8 +51,8 @@ class Answer(Generic[RowT_co]):
     Args:
         command: Names the schema: ``describe`` gives ``kreplica/describe/v1``; of a subcommand ``rebalance-leaders``.
         rows_name: Key of the rows in JSON.
-        columns: Class of the rows (kreplica.model.rows), which knows names and kinds; for rows that are mappings the
-            names of their fields in order.
+        columns: Class of the rows (kreplica.model.tables.rows), which knows names and kinds; for rows that are mappings
+            the names of their fields in order.
         rows: The rows.
         clusters: One object for each cluster that was read.
         summary: Numbers over all rows.
@@ -94,7 +94,7 @@ class Answer(Generic[RowT_co]):
         rows: Sequence[Any] = self.rows  # of the class of the columns, or mappings
         if not isinstance(self.columns, type):
             return ([row.get(name) for name in self.names] for row in rows)
-        from kreplica.model.rows import values_of
+        from kreplica.model.tables.rows import values_of
 
         cells = map(values_of(self.columns), rows)
         if not self.leads:
@@ -105,8 +105,8 @@ class Answer(Generic[RowT_co]):
         """Kinds of the columns that are known without looking at values."""
         if not isinstance(self.columns, type):
             return self.kinds
-        from kreplica.model.rows import kinds_of
-        from kreplica.model.schema import Kind
+        from kreplica.model.tables.rows import kinds_of
+        from kreplica.model.tables.schema import Kind
 
         return {**dict.fromkeys(self.leads, Kind.STRING), **kinds_of(self.columns)}
 

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from commands.shared.printing.output import ROWS_AT_ONCE
 from commands.shared.printing.terminal import lines_shown, printable
-from kreplica.model.durations import spell_duration
-from kreplica.model.words import counted
+from kreplica.model.wording.durations import spell_duration
+from kreplica.model.wording.words import counted
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -157,7 +157,7 @@ def print_rows(
     shown: Sequence[str] = (),
     cells: Mapping[str, Callable[[Any], object]] | None = None,
 ) -> None:
-    """Prints rows of a class (kreplica.model.rows) as a table; nothing if there are none.
+    """Prints rows of a class (kreplica.model.tables.rows) as a table; nothing if there are none.
 
     Args:
         console: Where to.
@@ -169,7 +169,7 @@ def print_rows(
     """
     if not rows:
         return
-    from kreplica.model.rows import fields_of, names_of, values_of
+    from kreplica.model.tables.rows import fields_of, names_of, values_of
 
     names = shown or [field.name for field in fields_of(row) if field.meaning.screen]
     columns = table_columns(row, names)
@@ -203,7 +203,7 @@ def print_gathered(
         cells: As in ``print_rows``.
         sums: Names of columns whose values are added up in a line.
     """
-    from kreplica.model.rows import fields_of, names_of, values_of
+    from kreplica.model.tables.rows import fields_of, names_of, values_of
 
     names = list(shown) or [field.name for field in fields_of(row) if field.meaning.screen]
     at, added = names.index("partition"), [names.index(name) for name in sums if name in names]
@@ -243,7 +243,7 @@ def _gathered(
 
 def table_columns(row: type[Struct], names: Iterable[str]) -> list[TableColumn]:
     """Columns of a class of rows as a table has them, for tables that show more than the values of rows."""
-    from kreplica.model.rows import fields_of
+    from kreplica.model.tables.rows import fields_of
 
     fields = {field.name: field for field in fields_of(row)}
     meanings = ((fields[name].label, fields[name].meaning) for name in names)

@@ -32,8 +32,8 @@ from commands.shared.printing.terminal import csv_stream, print_err, stdout_cons
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from kreplica.model.schema import TableSchema
-    from kreplica.model.table import Table
+    from kreplica.model.tables.schema import TableSchema
+    from kreplica.model.tables.table import Table
 
 ROW_GROUP = 1 << 18
 """Rows gathered for one row group, or one more piece."""
@@ -202,7 +202,7 @@ def _parquet(schema: TableSchema) -> Iterator[Callable[[Table], None]]:
     refuse_parquet_on_terminal()
     import pyarrow.parquet as pq
 
-    from kreplica.model.schema import Kind
+    from kreplica.model.tables.schema import Kind
     from kreplica.store.arrow import arrow_schema, to_arrow
 
     words = [field.name for field in schema.fields if field.kind is Kind.STRING]
@@ -261,9 +261,9 @@ def _texts(table: Table, name: str, word: Callable[[str], str]) -> Any:
     """A column as an Arrow array of what is printed; null where there is nothing."""
     import pyarrow as pa
 
-    from kreplica.model.columns import StringColumn
-    from kreplica.model.schema import TableSchema
-    from kreplica.model.table import Table as ModelTable
+    from kreplica.model.tables.columns import StringColumn
+    from kreplica.model.tables.schema import TableSchema
+    from kreplica.model.tables.table import Table as ModelTable
     from kreplica.store.arrow import to_arrow
 
     column = table[name]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from commands.shared.help import examples
-from commands.shared.options import (
+from commands.shared.options.common import (
     BROKERS,
     LARGEST_INT32,
     ExcludeInternalOption,
@@ -88,7 +88,7 @@ def fail(
     Settings can be changed before the failure, or alone; nothing is done to the cluster. Exits 0 when nothing is lost
     or unavailable, 1 when something is, 5 when nothing is as far as is known, but something could not be read.
     """
-    from commands.shared.stop_options import one_cluster
+    from commands.shared.options.stops import one_cluster
     from commands.whatif.fail.answer import answer_of
     from commands.whatif.fail.screen import show
     from kreplica.health.impact.whatif import FailureCase

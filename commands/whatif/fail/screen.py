@@ -12,15 +12,15 @@ from kreplica.errors import ExitCode
 from kreplica.health.impact.fail import PlayedStep
 from kreplica.health.impact.vocabulary import FAILURE_IMPACTS, MENDABLE, Impact
 from kreplica.model.snapshot import MetadataMode
-from kreplica.model.words import counted, named
+from kreplica.model.wording.words import counted, named
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from commands.shared.options import SourceOptions
+    from commands.shared.options.common import SourceOptions
     from kreplica.health.impact.loss_ranges import Candidate
     from kreplica.health.impact.whatif import FailureCase, PlayedFailure
-    from kreplica.model.columns import Indices
+    from kreplica.model.tables.columns import Indices
 
 MOST_RANGES = 5
 """Partitions that are listed with their possible losses at most; the rest are counted."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from commands.shared.help import examples
-from commands.shared.options import OutputOption
+from commands.shared.options.common import OutputOption
 
 if TYPE_CHECKING:
     from kreplica.engine.explorer.explored import Progress as Explored

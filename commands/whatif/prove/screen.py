@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from commands.shared.printing.screen import TableColumn, print_columns, print_lines, print_verdict
-from kreplica.model.words import counted, ids
+from kreplica.model.wording.words import counted, ids
 
 if TYPE_CHECKING:
     from rich.console import Console

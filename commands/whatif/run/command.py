@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from commands.shared.engine_settings import FeatureOption, SetOption, parse_settings
 from commands.shared.help import examples
-from commands.shared.options import OutputOption, TopicOption
+from commands.shared.options.common import OutputOption, TopicOption
+from commands.shared.options.engine_settings import FeatureOption, SetOption, parse_settings
 from commands.shared.printing.output import OutputFormat
 from commands.whatif.options import SEED_HELP, FromOption, OptionalScenarioArgument, VersionOption, of_scenario
 from commands.whatif.run.files import plan_file, write_file, write_plan
 from kreplica.errors import UsageError, os_reason
-from kreplica.model.nearest_names import nearest_or_known
+from kreplica.model.wording.nearest_names import nearest_or_known
 
 if TYPE_CHECKING:
     from commands.shared.printing.output import Answer

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from commands.shared.engine_settings import setting_texts
+from commands.shared.options.engine_settings import setting_texts
 from kreplica.errors import UsageError, os_reason
 
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from commands.shared.engine_settings import setting_options, shown_settings
+from commands.shared.options.engine_settings import setting_options, shown_settings
 from commands.shared.printing.output import Answer, OutputFormat, Row, emit
 from commands.shared.printing.screen import print_lines, print_verdict
 from commands.whatif.run.files import plan_file, write_plan
-from kreplica.model.words import counted
+from kreplica.model.wording.words import counted
 from kreplica.scenarios.rows import RandomRun
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from commands.shared.engine_settings import setting_options
+from commands.shared.options.engine_settings import setting_options
 from commands.shared.printing.screen import print_lines, print_verdict, print_wrapped
 from commands.whatif.options import pairs
 from commands.whatif.records import MOST_VALUES

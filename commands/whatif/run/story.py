@@ -114,7 +114,7 @@ def show_partitions(story: Story, outcomes: Sequence[PartitionOutcome], console:
     """Prints the partitions to which anything happened, and how many others there are."""
     from commands.shared.printing.screen import TableColumn, print_columns, print_lines
     from commands.whatif.records import some
-    from kreplica.model.words import counted
+    from kreplica.model.wording.words import counted
 
     harmed = [one for one in outcomes if one.is_harmed]
     print_lines(console, "cluster", [f"{story.scenario.title}; {counted(len(outcomes), 'partition')} played"])

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from commands.shared.engine_settings import setting_texts
+from commands.shared.options.engine_settings import setting_texts
 from commands.whatif.records import some
-from kreplica.model.words import counted
+from kreplica.model.wording.words import counted
 
 if TYPE_CHECKING:
     from kreplica.engine.checkers.causal_slice import CausalSlice

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from commands.shared.help import examples
-from commands.shared.options import OutputOption
+from commands.shared.options.common import OutputOption
 
 
 def register(group: typer.Typer) -> None:
@@ -68,7 +68,7 @@ def validate(
     Exits 0 when every change is explained, 1 when a record is refused, 2 when there is no such log, 5 when part of
     it could not be read and nothing else is refused.
     """
-    from commands.shared.engine_settings import parse_settings
+    from commands.shared.options.engine_settings import parse_settings
     from commands.shared.printing.output import emit
     from commands.whatif.validate.answer import answer_of
     from commands.whatif.validate.screen import show

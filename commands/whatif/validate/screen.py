@@ -11,7 +11,7 @@ from commands.shared.printing.verdicts import COLORS
 from kreplica.engine.traces.trace_rule import TraceRule
 from kreplica.errors import ExitCode
 from kreplica.formats.metadata_trace.rows import TraceChange
-from kreplica.model.words import counted
+from kreplica.model.wording.words import counted
 
 if TYPE_CHECKING:
     from rich.console import Console

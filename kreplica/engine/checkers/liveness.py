@@ -22,7 +22,7 @@ from kreplica.engine.simulator.clients.client import METADATA_TIMEOUT
 from kreplica.engine.simulator.environment import REQUEST_TIMEOUT
 from kreplica.engine.trace import PLAN, Event, Kind
 from kreplica.engine.versions.supported import ControllerKind, Version
-from kreplica.model.words import ids
+from kreplica.model.wording.words import ids
 
 
 def recovery_bound(settings: Mapping[str, Value], version: Version) -> int:

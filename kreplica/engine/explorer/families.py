@@ -32,8 +32,8 @@ from kreplica.engine.explorer.symmetry import Symmetry
 from kreplica.engine.rules.replication.acknowledgement import ACKS_ALL
 from kreplica.engine.trace import Event
 from kreplica.errors import UsageError
-from kreplica.model.nearest_names import nearest_or_known
-from kreplica.model.words import counted
+from kreplica.model.wording.nearest_names import nearest_or_known
+from kreplica.model.wording.words import counted
 
 ProofBounds = Bounds | KraftBounds | AsyncBounds | SettingsBounds | QuorumBounds | ClientBounds
 

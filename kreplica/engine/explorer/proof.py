@@ -20,9 +20,9 @@ from kreplica.engine.explorer.one_partition.trace import broker_of, brokers_of, 
 from kreplica.engine.rules.replication.replica_set import NO_LEADER
 from kreplica.engine.trace import Event
 from kreplica.errors import ExitCode, UsageError
-from kreplica.model.nearest_names import nearest_or_known
-from kreplica.model.rows import Int32, Meaning
-from kreplica.model.words import counted
+from kreplica.model.tables.rows import Int32, Meaning
+from kreplica.model.wording.nearest_names import nearest_or_known
+from kreplica.model.wording.words import counted
 from kreplica.system.packages import line_that_adds
 
 DEFAULT_MODEL = "kip-320"

@@ -11,10 +11,10 @@ from kreplica.engine.projection.states import for_each_state, partition_states
 from kreplica.engine.rules.controller.elections import zookeeper_leader_for_offline
 from kreplica.engine.rules.controller.isr import kraft_change
 from kreplica.engine.rules.replication.replica_set import NO_LEADER
-from kreplica.model.columns import BoolColumn, Column, IntColumn, IntListColumn
 from kreplica.model.settings import ELR_FEATURE
 from kreplica.model.snapshot import ClusterSnapshot, MetadataMode
-from kreplica.model.table import Table
+from kreplica.model.tables.columns import BoolColumn, Column, IntColumn, IntListColumn
+from kreplica.model.tables.table import Table
 
 
 @dataclass(frozen=True, slots=True)

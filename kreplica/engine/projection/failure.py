@@ -25,8 +25,8 @@ from kreplica.engine.projection.leaving_replicas import (
 )
 from kreplica.engine.projection.states import Bitmasks, PartitionStates, partition_states, rows_on
 from kreplica.engine.rules.replication.replica_set import NO_LEADER
-from kreplica.model.columns import Indices, Mask
 from kreplica.model.snapshot import ClusterSnapshot
+from kreplica.model.tables.columns import Indices, Mask
 
 Disk = tuple[int, str]
 """Broker and path of one of its log directories."""

@@ -17,11 +17,11 @@ from kreplica.engine.rules.controller.controlled_shutdown import (
     zookeeper_controlled_shutdown,
 )
 from kreplica.engine.rules.replication.replica_set import NO_LEADER, members, only
-from kreplica.model.columns import BoolColumn, IntColumn, Mask
-from kreplica.model.evaluate import Evaluator
-from kreplica.model.predicates import EFFECTIVE_MIN_ISR
+from kreplica.model.predicates.evaluate import Evaluator
+from kreplica.model.predicates.partitions import EFFECTIVE_MIN_ISR
 from kreplica.model.snapshot import ClusterSnapshot, MetadataMode
-from kreplica.model.table import Table
+from kreplica.model.tables.columns import BoolColumn, IntColumn, Mask
+from kreplica.model.tables.table import Table
 
 LEADER, ISR, ELR, LAST_KNOWN = range(4)
 """Columns of ``Outcomes``."""

@@ -13,8 +13,8 @@ from kreplica.engine.rules.controller.elections import (
     REPLICA_OFFLINE,
     leader_obstacle,
 )
-from kreplica.model.columns import Indices
 from kreplica.model.snapshot import ClusterSnapshot
+from kreplica.model.tables.columns import Indices
 
 _OBSTACLES = {
     BROKER_NOT_ACTIVE: "broker {broker} is not alive",

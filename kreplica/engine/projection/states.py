@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from kreplica.engine.rules.replication.replica_set import NO_LEADER
-from kreplica.model.columns import Indices, IntColumn, IntListColumn
 from kreplica.model.snapshot import ClusterSnapshot
+from kreplica.model.tables.columns import Indices, IntColumn, IntListColumn
 
 Bitmasks = npt.NDArray[np.object_] | npt.NDArray[np.int64]
 

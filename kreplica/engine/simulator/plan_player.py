@@ -20,7 +20,7 @@ from kreplica.engine.simulator.simulation import ACTIVE_CONTROLLER, LEADER_OF, N
 from kreplica.engine.trace import KINDS, PLAN, Event, Kind
 from kreplica.engine.versions.supported import ControllerKind
 from kreplica.errors import UsageError
-from kreplica.model.nearest_names import nearest_or_known
+from kreplica.model.wording.nearest_names import nearest_or_known
 
 
 def check_step(simulation: Simulation, step: Step) -> None:

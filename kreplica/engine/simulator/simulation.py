@@ -19,7 +19,7 @@ from kreplica.engine.simulator.zookeeper.service import ZooKeeper
 from kreplica.engine.trace import Trace
 from kreplica.engine.versions.supported import ControllerKind, Version
 from kreplica.errors import UsageError
-from kreplica.model.nearest_names import nearest_or_known
+from kreplica.model.wording.nearest_names import nearest_or_known
 
 ACTIVE_CONTROLLER = "active controller"
 LEADER_OF = "leader of "

@@ -14,8 +14,8 @@ from kreplica.engine.settings import Value
 from kreplica.engine.versions.version import ControllerKind, Version
 from kreplica.errors import UsageError
 from kreplica.model.metadata_versions import metadata_version_level, metadata_version_names
-from kreplica.model.nearest_names import nearest_or_known
 from kreplica.model.settings import ELR_FEATURE, GROUP_VERSION, METADATA_VERSION, TRANSACTION_VERSION
+from kreplica.model.wording.nearest_names import nearest_or_known
 
 Release = tuple[int, ...]
 

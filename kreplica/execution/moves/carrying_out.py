@@ -34,7 +34,7 @@ from kreplica.execution.moves.taking_back import take_back
 from kreplica.execution.moves.throttles.rate_warnings import low_rate_warnings, measured_writes
 from kreplica.execution.plan_journal import Operation, Phase
 from kreplica.model.snapshot import ClusterSnapshot, MetadataMode
-from kreplica.model.words import counted, ids
+from kreplica.model.wording.words import counted, ids
 from kreplica.planner.reassignment.changed_directory import ChangedDirectory
 
 

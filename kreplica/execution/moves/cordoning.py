@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 from kreplica.errors import ChangeRefusedError
 from kreplica.execution.moves.plans.journal import CordonNote, Event, entry
 from kreplica.model.cordons import EVERY_DIRECTORY, SETTING
-from kreplica.model.words import counted, ids, listed, named
+from kreplica.model.wording.words import counted, ids, listed, named
 
 if TYPE_CHECKING:
     from kreplica.control.settings import SettingResult

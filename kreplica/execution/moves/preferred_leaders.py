@@ -17,7 +17,7 @@ from kreplica.execution.moves.cluster import MoveCluster
 from kreplica.execution.moves.plans.journal import ElectionNote, Event, entry
 from kreplica.execution.plan import LeaderChange
 from kreplica.model.snapshot import INTERNAL_TOPICS
-from kreplica.model.words import counted
+from kreplica.model.wording.words import counted
 from kreplica.planner.preferred_leaders import Election, batches, plan_elections, spread
 
 if TYPE_CHECKING:

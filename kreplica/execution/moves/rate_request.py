@@ -26,7 +26,7 @@ from kreplica.execution.moves.plans.journal import MOVE_JOURNAL, Entry, Event, R
 from kreplica.execution.moves.throttles.rate_changes import RateRequest
 from kreplica.execution.moves.throttles.rate_warnings import small_rate
 from kreplica.execution.plan_journal import Phase
-from kreplica.model.rows import Int32, Meaning
+from kreplica.model.tables.rows import Int32, Meaning
 from kreplica.system.durable_files import write_whole
 from kreplica.system.untrusted_files import MalformedError, decode_json, read_whole
 

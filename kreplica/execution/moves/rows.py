@@ -10,7 +10,7 @@ from kreplica.execution.moves.directories.moves import why_stuck_within
 from kreplica.execution.moves.directories.stage import DirectoryCheck, DirectoryStage
 from kreplica.execution.moves.plans.progress import MoveState
 from kreplica.execution.moves.plans.stage import Stage
-from kreplica.model.rows import Int32, Meaning, of_partition
+from kreplica.model.tables.rows import Int32, Meaning, of_partition
 
 if TYPE_CHECKING:
     from kreplica.execution.moves.plan_state import MovePlanState

@@ -41,7 +41,7 @@ from kreplica.execution.moves.throttles.throttling import Throttling
 from kreplica.execution.plan import PartitionKey
 from kreplica.execution.plan_journal import Operation
 from kreplica.model.snapshot import MetadataMode
-from kreplica.model.words import counted
+from kreplica.model.wording.words import counted
 from kreplica.planner.reassignment.changed_directory import ChangedDirectory, ReplicaKey
 from kreplica.planner.reassignment.steps import MoveKey, MoveWindow, Place, QueuedMove
 from kreplica.sources.kafka.log_dirs import BrokerLogs

@@ -20,7 +20,7 @@ from kreplica.execution.moves.plans.progress import MoveState
 from kreplica.execution.moves.plans.safety import left_copy
 from kreplica.execution.moves.plans.stage import Stage, check_change
 from kreplica.execution.plan_journal import Operation
-from kreplica.model.words import ids, named
+from kreplica.model.wording.words import ids, named
 from kreplica.sources.kafka.reassignments import Move
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kreplica.errors import UsageError
-from kreplica.model.durations import spell_duration
-from kreplica.model.words import named
+from kreplica.model.wording.durations import spell_duration
+from kreplica.model.wording.words import named
 from kreplica.planner.reassignment.dead_brokers import dead_brokers
 from kreplica.planner.reassignment.request import Request
 from kreplica.sources.dumps.dump import read_dump

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kreplica.execution.moves.plans.change import ReplicaChange
-from kreplica.model.words import listed
+from kreplica.model.wording.words import listed
 from kreplica.planner.reassignment.certificates.certificate import Bound, BoundKind, Certificate, Quantity
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from kreplica.execution.moves.plans.plan_file import write_replica_plan
 from kreplica.execution.moves.plans.reassignment_json import NamedReassignments, write_reassignment_json
 from kreplica.execution.rebalance.downtime import with_dead_brokers
 from kreplica.execution.rebalance.named_replicas import named_certificate, refused_directories
-from kreplica.model.rows import Int32, Meaning, of_partition
 from kreplica.model.snapshot import utc_now
-from kreplica.model.words import counted, listed
+from kreplica.model.tables.rows import Int32, Meaning, of_partition
+from kreplica.model.wording.words import counted, listed
 from kreplica.monitoring.clusters import Reading, read_clusters
 from kreplica.planner.reassignment.changed_directory import ChangedDirectory
 from kreplica.planner.reassignment.intermediate_states import DEFAULT_MARGIN
@@ -28,8 +28,8 @@ from kreplica.sources import Facet
 
 if TYPE_CHECKING:
     from kreplica.config.handle import ClusterHandle
-    from kreplica.model.columns import Indices
     from kreplica.model.snapshot import ClusterSnapshot
+    from kreplica.model.tables.columns import Indices
     from kreplica.planner.reassignment.effects import Effects
     from kreplica.planner.reassignment.feasibility import Obstacle
     from kreplica.planner.reassignment.planning import GoalBound, PlanningLimits

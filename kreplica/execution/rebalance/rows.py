@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Struct, field
 
 from kreplica.execution.progress import State
-from kreplica.model.rows import Int32, Meaning, of_partition
+from kreplica.model.tables.rows import Int32, Meaning, of_partition
 
 if TYPE_CHECKING:
     from kreplica.execution.drift import StepCheck

@@ -12,7 +12,7 @@ from kreplica.errors import ExitCode, InputError, UsageError
 from kreplica.execution.moves.plans.plan import require_own_snapshot
 from kreplica.execution.moves.plans.plan_file import read_replica_plan
 from kreplica.execution.rebalance.replicas import FACETS
-from kreplica.model.rows import Meaning
+from kreplica.model.tables.rows import Meaning
 from kreplica.monitoring.clusters import Reading, read_clusters
 
 if TYPE_CHECKING:

@@ -20,10 +20,10 @@ from kreplica.engine.versions.features import feature_levels
 from kreplica.engine.versions.supported import ControllerKind
 from kreplica.errors import UnreachableError
 from kreplica.execution.elections import Outcome
-from kreplica.model.schema import BROKERS, PARTITIONS
 from kreplica.model.settings import ELR_FEATURE, MIN_ISR, UNCLEAN
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.model.table import Table
+from kreplica.model.tables.schema import BROKERS, PARTITIONS
+from kreplica.model.tables.table import Table
 from kreplica.sources.kafka.reassignments import Move
 from kreplica.sources.kafka.throttles import Throttles
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec import Struct, field
 
-from kreplica.model.rows import Int32, Meaning, of_partition
+from kreplica.model.tables.rows import Int32, Meaning, of_partition
 
 
 class RehearsedMove(Struct, frozen=True):

@@ -15,7 +15,7 @@ from kreplica.execution.moves.plans.stage import check_change
 from kreplica.execution.plan import partition_facts
 from kreplica.execution.rehearsal.kinds import ChosenMove, MoveKind, choose, kinds_of
 from kreplica.execution.rehearsal.stage import Stage
-from kreplica.model.words import counted
+from kreplica.model.wording.words import counted
 from kreplica.scenarios.own_cluster import cluster_to_play
 
 if TYPE_CHECKING:

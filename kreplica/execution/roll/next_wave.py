@@ -14,7 +14,7 @@ from kreplica.execution.roll.journal import RollEvent, RollJournal, open_roll_jo
 from kreplica.execution.roll.plan import RollPlan, read_roll
 from kreplica.execution.roll.progress import NodeState, RollState, check_roll, led_by, look_at_roll
 from kreplica.health.gates import Freshness
-from kreplica.model.rows import Int32, Meaning
+from kreplica.model.tables.rows import Int32, Meaning
 from kreplica.monitoring.clusters import Reading, read_clusters
 from kreplica.monitoring.stop_gate import FACETS, SETTLE_SECONDS, Report, Verdict, read_until_safe
 

@@ -14,9 +14,9 @@ from kreplica.errors import ExitCode, UsageError
 from kreplica.execution.journal_file import clear_journal
 from kreplica.execution.roll.plan import RollDraft, RollOptions, RollPlan, plan_roll, restartable_nodes, write_roll
 from kreplica.health.gates import Freshness
-from kreplica.model.rows import Int32, Meaning
 from kreplica.model.selection import brokers_named
 from kreplica.model.snapshot import utc_now
+from kreplica.model.tables.rows import Int32, Meaning
 from kreplica.monitoring.clusters import Reading, read_clusters
 from kreplica.monitoring.stop_gate import FACETS
 

@@ -18,11 +18,11 @@ from kreplica.execution.roll.journal import RollEntry, RollEvent
 from kreplica.execution.roll.plan import RollPlan, restartable_nodes
 from kreplica.health.quorum import active_controller, quorum_without
 from kreplica.health.wait_conditions import Goal, what_is_left
-from kreplica.model.columns import Mask
-from kreplica.model.evaluate import Evaluator
-from kreplica.model.predicates import PREFERRED_LEADER
+from kreplica.model.predicates.evaluate import Evaluator
+from kreplica.model.predicates.partitions import PREFERRED_LEADER
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.model.words import named
+from kreplica.model.tables.columns import Mask
+from kreplica.model.wording.words import named
 
 MOST_LED = 50
 """Most partitions for each node that a journal keeps as evidence, those with it as preferred leader first: no election

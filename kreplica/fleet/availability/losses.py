@@ -21,11 +21,11 @@ from kreplica.engine.projection.states import PartitionStates, partition_states
 from kreplica.health.impact.fail import UNTOUCHED, controller_left, played_step
 from kreplica.health.impact.vocabulary import FAILURE_IMPACTS
 from kreplica.health.quorum import quorum_without
-from kreplica.model.columns import BoolColumn, Column, IntColumn, Integers, IntListColumn
-from kreplica.model.schema import BROKERS, PARTITIONS
 from kreplica.model.settings import ELR_FEATURE, METADATA_VERSION
 from kreplica.model.snapshot import ClusterSnapshot, MetadataMode
-from kreplica.model.table import Table
+from kreplica.model.tables.columns import BoolColumn, Column, IntColumn, Integers, IntListColumn
+from kreplica.model.tables.schema import BROKERS, PARTITIONS
+from kreplica.model.tables.table import Table
 
 ALIVE, DEAD, UNSURE = range(3)
 HARMLESS = UNTOUCHED

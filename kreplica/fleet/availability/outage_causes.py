@@ -21,12 +21,12 @@ from kreplica.health.causes.explain import Explanation, explain
 from kreplica.history.moments.as_of import cluster_as_of
 from kreplica.history.moments.decoded import DecodedMonths
 from kreplica.history.tables import TABLES
-from kreplica.model.columns import Indices
-from kreplica.model.evaluate import Evaluator
-from kreplica.model.schema import BROKERS, CONFIGS, LOG_DIRS, PARTITIONS, TableSchema
+from kreplica.model.predicates.evaluate import Evaluator
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.model.table import Table
-from kreplica.model.words import ids
+from kreplica.model.tables.columns import Indices
+from kreplica.model.tables.schema import BROKERS, CONFIGS, LOG_DIRS, PARTITIONS, TableSchema
+from kreplica.model.tables.table import Table
+from kreplica.model.wording.words import ids
 from kreplica.system.stores.storage import Storage
 
 NOT_KNOWN = "not-known"

@@ -17,10 +17,10 @@ import numpy.typing as npt
 
 from kreplica.fleet.availability.timeline import Timeline
 from kreplica.fleet.pieces import Pieces, Span, cut_at
-from kreplica.model.columns import Integers
-from kreplica.model.evaluate import Evaluator
-from kreplica.model.expressions import Expression
-from kreplica.model.predicates import UNAVAILABLE, UNDER_MIN_ISR_BROKER
+from kreplica.model.predicates.evaluate import Evaluator
+from kreplica.model.predicates.expressions import Expression
+from kreplica.model.predicates.partitions import UNAVAILABLE, UNDER_MIN_ISR_BROKER
+from kreplica.model.tables.columns import Integers
 
 READS = UNAVAILABLE.expression
 """Without a live leader a partition can neither be read nor written to."""

@@ -16,8 +16,8 @@ from kreplica.fleet.availability.timeline import Timeline, timelines_of, unknown
 from kreplica.health.impact.vocabulary import FAILURE_IMPACTS, Impact
 from kreplica.history.ingest import time_text
 from kreplica.history.selection import Chosen, HistoryMonth, storage_of
-from kreplica.model.columns import Integers
-from kreplica.model.rows import Meaning
+from kreplica.model.tables.columns import Integers
+from kreplica.model.tables.rows import Meaning
 from kreplica.store.selection import Wanted
 from kreplica.system.processes import side_by_side
 from kreplica.system.stores.locations import Place

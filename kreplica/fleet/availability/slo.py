@@ -16,7 +16,7 @@ from kreplica.fleet.availability.timeline import Timeline, timelines_of, unknown
 from kreplica.fleet.pieces import Span
 from kreplica.history.ingest import time_text
 from kreplica.history.selection import Chosen, HistoryMonth, storage_of
-from kreplica.model.rows import Meaning
+from kreplica.model.tables.rows import Meaning
 from kreplica.store.selection import Wanted
 from kreplica.system.processes import side_by_side
 from kreplica.system.stores.locations import Place

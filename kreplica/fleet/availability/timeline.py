@@ -25,12 +25,12 @@ from kreplica.history.months.month import RESTORE
 from kreplica.history.selection import Chosen, HistoryMonth, choose, nothing_wanted
 from kreplica.history.tables import LOG_TABLES
 from kreplica.model.cluster_names import told_names
-from kreplica.model.columns import BoolColumn, Integers, null_column
-from kreplica.model.schema import BROKERS, CONFIGS, PARTITIONS, QUORUM, TableSchema
 from kreplica.model.settings import ELR_FEATURE
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.model.table import Table
-from kreplica.model.words import counted
+from kreplica.model.tables.columns import BoolColumn, Integers, null_column
+from kreplica.model.tables.schema import BROKERS, CONFIGS, PARTITIONS, QUORUM, TableSchema
+from kreplica.model.tables.table import Table
+from kreplica.model.wording.words import counted
 from kreplica.store.selection import Wanted
 from kreplica.system.stores.storage import Storage
 

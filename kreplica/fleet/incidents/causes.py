@@ -23,12 +23,12 @@ from kreplica.health.causes.facts import offline_directories
 from kreplica.health.causes.smallest_set import Culprit, Key, find_culprits
 from kreplica.history.coding import NOTHING
 from kreplica.history.tables import OBSERVATION, TABLES
-from kreplica.model.columns import Indices
-from kreplica.model.evaluate import Evaluator
-from kreplica.model.schema import LOG_DIRS
+from kreplica.model.predicates.evaluate import Evaluator
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.model.table import Table
-from kreplica.model.words import listed, named
+from kreplica.model.tables.columns import Indices
+from kreplica.model.tables.schema import LOG_DIRS
+from kreplica.model.tables.table import Table
+from kreplica.model.wording.words import listed, named
 
 _LOG_DIRS = next(table for table in TABLES if table.of is LOG_DIRS)
 TOGETHER_MS = 60_000

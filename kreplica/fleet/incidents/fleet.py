@@ -25,7 +25,7 @@ from kreplica.health.rules import Severity
 from kreplica.history.months.log_steps import EXACT_TABLES, STEPS
 from kreplica.history.newest import newest_ms_in
 from kreplica.history.selection import Chosen, HistoryMonth, choose, nothing_wanted, storage_of
-from kreplica.model.nearest_names import nearest_or_known
+from kreplica.model.wording.nearest_names import nearest_or_known
 from kreplica.store.selection import Wanted
 from kreplica.system.processes import side_by_side
 from kreplica.system.stores.locations import Place

@@ -22,10 +22,10 @@ from kreplica.health.findings import (
     groups_of,
 )
 from kreplica.health.rules import GROUP_RULES, PARTITION_RULES, GroupRule, PartitionRule, Rows, RowsWhere
-from kreplica.model.columns import Column, Indices, IntColumn, Integers, Mask
-from kreplica.model.evaluate import Evaluator
-from kreplica.model.expressions import Alive, Expression, RackCount, RacksOf
+from kreplica.model.predicates.evaluate import Evaluator
+from kreplica.model.predicates.expressions import Alive, Expression, RackCount, RacksOf
 from kreplica.model.snapshot import ClusterSnapshot
+from kreplica.model.tables.columns import Column, Indices, IntColumn, Integers, Mask
 
 _OF_BROKERS = (Alive, RackCount, RacksOf)
 

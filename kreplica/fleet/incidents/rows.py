@@ -12,7 +12,7 @@ from kreplica.fleet.finding import Certainty, FleetFinding
 from kreplica.fleet.incidents.incident import Incident
 from kreplica.health.findings import Finding
 from kreplica.health.rules import Severity
-from kreplica.model.rows import Int32, Meaning, meaning_of
+from kreplica.model.tables.rows import Int32, Meaning, meaning_of
 
 _EXACT = Meaning("told by a metadata log: times are those of records", drop=1)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

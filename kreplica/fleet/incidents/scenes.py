@@ -21,10 +21,10 @@ from kreplica.health.causes.facts import fenced_brokers, gone_brokers
 from kreplica.health.findings import Finding
 from kreplica.history.coding import Coded
 from kreplica.history.months.log_steps import METADATA_LOG
-from kreplica.model.columns import IntColumn, Integers, IntListColumn
-from kreplica.model.schema import BROKERS, CONFIGS, LOG_DIRS, PARTITIONS, TableSchema
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.model.table import Table
+from kreplica.model.tables.columns import IntColumn, Integers, IntListColumn
+from kreplica.model.tables.schema import BROKERS, CONFIGS, LOG_DIRS, PARTITIONS, TableSchema
+from kreplica.model.tables.table import Table
 
 TABLES_READ = (PARTITIONS, BROKERS, LOG_DIRS, CONFIGS)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

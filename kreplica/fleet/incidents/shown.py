@@ -13,8 +13,8 @@ import numpy as np
 
 from kreplica.fleet.lasting import Lasting
 from kreplica.history.coding import NOTHING, Coded
-from kreplica.model.columns import Column, Indices, Integers, IntListColumn, Mask
-from kreplica.model.table import Table
+from kreplica.model.tables.columns import Column, Indices, Integers, IntListColumn, Mask
+from kreplica.model.tables.table import Table
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,8 +10,8 @@ from kreplica.fleet.incidents.causes import Cause, Ground
 from kreplica.fleet.incidents.incident import Change
 from kreplica.fleet.incidents.scenes import Scene
 from kreplica.fleet.lasting import Lasting
-from kreplica.model.columns import Integers, Mask
-from kreplica.model.words import counted
+from kreplica.model.tables.columns import Integers, Mask
+from kreplica.model.wording.words import counted
 
 WINDOW_MS = 24 * 3_600_000
 """Changes are looked for so long before an incident began."""

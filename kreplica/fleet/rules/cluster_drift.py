@@ -15,9 +15,9 @@ from kreplica.fleet.rule import FleetRule
 from kreplica.fleet.rules.config_drift import OWN
 from kreplica.fleet.rules.setting_changed import DEFAULT, PASSING
 from kreplica.health.rules import Severity
-from kreplica.model.columns import Integers
-from kreplica.model.schema import CONFIGS, PARTITIONS
-from kreplica.model.words import counted, named
+from kreplica.model.tables.columns import Integers
+from kreplica.model.tables.schema import CONFIGS, PARTITIONS
+from kreplica.model.wording.words import counted, named
 
 NAME = "cluster-drift"
 CLUSTERS_OWN = re.compile(r"zookeeper\.connect|controller\.quorum\.(voters|bootstrap\.servers)|super\.users")

@@ -14,8 +14,8 @@ from kreplica.fleet.finding import Certainty, FleetFinding
 from kreplica.fleet.lasting import Lasting
 from kreplica.fleet.rule import Circumstances, FleetRule
 from kreplica.health.rules import Severity
-from kreplica.model.schema import CONFIGS
-from kreplica.model.words import named
+from kreplica.model.tables.schema import CONFIGS
+from kreplica.model.wording.words import named
 
 NAME = "config-drift"
 OWN = re.compile(

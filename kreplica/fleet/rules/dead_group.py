@@ -11,8 +11,8 @@ from kreplica.fleet.finding import Certainty, FleetFinding
 from kreplica.fleet.rule import Circumstances, FleetRule
 from kreplica.fleet.windows import DAY_MS
 from kreplica.health.rules import Severity
-from kreplica.model.durations import spell_duration
-from kreplica.model.schema import GROUPS
+from kreplica.model.tables.schema import GROUPS
+from kreplica.model.wording.durations import spell_duration
 
 NAME = "dead-group"
 DEAD_MS = 7 * DAY_MS

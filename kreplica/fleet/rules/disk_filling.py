@@ -11,8 +11,8 @@ from kreplica.fleet.finding import Certainty, FleetFinding
 from kreplica.fleet.rule import Circumstances, FleetRule
 from kreplica.fleet.windows import DAY_MS
 from kreplica.health.rules import Severity
-from kreplica.model.columns import Integers
-from kreplica.model.schema import LOG_DIRS
+from kreplica.model.tables.columns import Integers
+from kreplica.model.tables.schema import LOG_DIRS
 
 NAME = "disk-filling"
 WARNING_DAYS, CRITICAL_DAYS = 14.0, 2.0

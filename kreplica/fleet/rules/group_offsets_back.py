@@ -12,8 +12,8 @@ from kreplica.fleet.finding import Certainty, FleetFinding
 from kreplica.fleet.rule import Circumstances, FleetRule
 from kreplica.fleet.rules.shared.commits import commits
 from kreplica.health.rules import Severity
-from kreplica.model.schema import GROUPS
-from kreplica.model.words import counted
+from kreplica.model.tables.schema import GROUPS
+from kreplica.model.wording.words import counted
 
 NAME = "group-offsets-back"
 

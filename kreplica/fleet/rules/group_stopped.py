@@ -11,9 +11,9 @@ from kreplica.fleet.rule import Circumstances, FleetRule
 from kreplica.fleet.rules.shared.commits import Commits, commits
 from kreplica.fleet.windows import DAY_MS
 from kreplica.health.rules import Severity
-from kreplica.model.durations import spell_duration
-from kreplica.model.schema import GROUPS, PARTITIONS
-from kreplica.model.words import counted
+from kreplica.model.tables.schema import GROUPS, PARTITIONS
+from kreplica.model.wording.durations import spell_duration
+from kreplica.model.wording.words import counted
 
 NAME = "group-stopped"
 

@@ -11,10 +11,10 @@ from kreplica.fleet.finding import Certainty, FleetFinding
 from kreplica.fleet.rule import Circumstances, FleetRule
 from kreplica.fleet.windows import often, over_a_day_later, to_the_day
 from kreplica.health.rules import Severity
-from kreplica.model.evaluate import Evaluator
-from kreplica.model.expressions import Column, Difference
-from kreplica.model.schema import PARTITIONS
-from kreplica.model.words import counted
+from kreplica.model.predicates.evaluate import Evaluator
+from kreplica.model.predicates.expressions import Column, Difference
+from kreplica.model.tables.schema import PARTITIONS
+from kreplica.model.wording.words import counted
 
 NAME = "isr-flapping"
 MOST_LEFT = 3

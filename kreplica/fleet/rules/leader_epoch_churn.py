@@ -11,8 +11,8 @@ from kreplica.fleet.finding import Certainty, FleetFinding
 from kreplica.fleet.rule import Circumstances, FleetRule
 from kreplica.fleet.windows import often, over_a_day_later, to_the_day
 from kreplica.health.rules import Severity
-from kreplica.model.schema import PARTITIONS
-from kreplica.model.words import counted
+from kreplica.model.tables.schema import PARTITIONS
+from kreplica.model.wording.words import counted
 
 NAME = "leader-epoch-churn"
 MOST_EPOCHS = 10

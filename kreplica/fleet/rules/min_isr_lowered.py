@@ -9,7 +9,7 @@ from kreplica.fleet.finding import FleetFinding
 from kreplica.fleet.rule import Circumstances, FleetRule
 from kreplica.fleet.rules.shared.lowering import lowered
 from kreplica.health.rules import Severity
-from kreplica.model.schema import PARTITIONS
+from kreplica.model.tables.schema import PARTITIONS
 
 NAME = "min-isr-lowered"
 

@@ -11,7 +11,7 @@ from kreplica.fleet.finding import Certainty, FleetFinding
 from kreplica.fleet.rule import Circumstances, FleetRule
 from kreplica.health.rules import Severity
 from kreplica.history.pauses import PAUSE_FACTOR, longest_usual
-from kreplica.model.durations import spell_duration
+from kreplica.model.wording.durations import spell_duration
 
 NAME, SEVERITY = "no-snapshot", Severity.WARNING
 LATE_FACTOR = 1.5

@@ -12,9 +12,9 @@ from kreplica.fleet.finding import Certainty, FleetFinding
 from kreplica.fleet.lasting import Lasting
 from kreplica.fleet.rule import Circumstances, FleetRule
 from kreplica.health.rules import Severity
-from kreplica.model.columns import Integers
-from kreplica.model.durations import spell_duration
-from kreplica.model.schema import CONFIGS, PARTITIONS
+from kreplica.model.tables.columns import Integers
+from kreplica.model.tables.schema import CONFIGS, PARTITIONS
+from kreplica.model.wording.durations import spell_duration
 
 NAME = "orphaned-throttle"
 LISTS = ("leader.replication.throttled.replicas", "follower.replication.throttled.replicas")

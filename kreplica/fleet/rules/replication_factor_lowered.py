@@ -12,10 +12,10 @@ from kreplica.fleet.lasting import Lasting
 from kreplica.fleet.rule import Circumstances, FleetRule
 from kreplica.fleet.rules.shared.lowering import lowered
 from kreplica.health.rules import Severity
-from kreplica.model import predicates as known
-from kreplica.model.columns import IntColumn
-from kreplica.model.expressions import Difference, OrEmpty, Size
-from kreplica.model.schema import PARTITIONS
+from kreplica.model.predicates import partitions as known
+from kreplica.model.predicates.expressions import Difference, OrEmpty, Size
+from kreplica.model.tables.columns import IntColumn
+from kreplica.model.tables.schema import PARTITIONS
 
 NAME = "replication-factor-lowered"
 _TARGET = Size(Difference(known.REPLICAS, OrEmpty(known.REMOVING)))

@@ -14,9 +14,9 @@ from kreplica.fleet.finding import Certainty, FleetFinding
 from kreplica.fleet.lasting import Lasting
 from kreplica.fleet.rule import Circumstances, FleetRule
 from kreplica.health.rules import Severity
-from kreplica.model.columns import Indices, Integers
-from kreplica.model.schema import BROKERS, CONFIGS, PARTITIONS
-from kreplica.model.words import named
+from kreplica.model.tables.columns import Indices, Integers
+from kreplica.model.tables.schema import BROKERS, CONFIGS, PARTITIONS
+from kreplica.model.wording.words import named
 
 NAME = "setting-changed"
 PASSING = re.compile(r"(leader|follower)\.replication\.throttled\..*")

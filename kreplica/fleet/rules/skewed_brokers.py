@@ -14,9 +14,9 @@ from kreplica.fleet.rule import Circumstances, FleetRule
 from kreplica.fleet.windows import DAY_MS
 from kreplica.health.imbalance import TOLERATED_PERCENT, Measure, Spread
 from kreplica.health.rules import Severity
-from kreplica.model.columns import Indices, Integers
-from kreplica.model.durations import spell_duration
-from kreplica.model.schema import BROKERS, PARTITIONS, REPLICAS
+from kreplica.model.tables.columns import Indices, Integers
+from kreplica.model.tables.schema import BROKERS, PARTITIONS, REPLICAS
+from kreplica.model.wording.durations import spell_duration
 
 NAME = "skewed-brokers"
 Loads = npt.NDArray[np.int64]

@@ -9,9 +9,9 @@ from kreplica.fleet.finding import Certainty, FleetFinding
 from kreplica.fleet.rule import Circumstances, FleetRule
 from kreplica.fleet.windows import DAY_MS
 from kreplica.health.rules import Severity
-from kreplica.model.durations import spell_duration
-from kreplica.model.schema import PARTITIONS
-from kreplica.model.words import ids
+from kreplica.model.tables.schema import PARTITIONS
+from kreplica.model.wording.durations import spell_duration
+from kreplica.model.wording.words import ids
 
 NAME = "stuck-reassignment"
 

@@ -20,11 +20,11 @@ from kreplica.fleet.finding import Certainty, FleetFinding
 from kreplica.fleet.lasting import Lasting
 from kreplica.fleet.rule import Circumstances, FleetRule
 from kreplica.health.rules import Severity
-from kreplica.model import expressions as ex
-from kreplica.model.columns import Indices, Mask
-from kreplica.model.evaluate import Evaluator
-from kreplica.model.schema import PARTITIONS
+from kreplica.model.predicates import expressions as ex
+from kreplica.model.predicates.evaluate import Evaluator
 from kreplica.model.settings import ELR_FEATURE, METADATA_VERSION
+from kreplica.model.tables.columns import Indices, Mask
+from kreplica.model.tables.schema import PARTITIONS
 
 NAME, SEVERITY = "unclean-election", Severity.WARNING
 RECOVERING = 1

@@ -16,8 +16,8 @@ from kreplica.fleet.lasting import Lasting
 from kreplica.fleet.rule import Circumstances, FleetRule
 from kreplica.fleet.rules.shared.absences import RESTART_MS, absences
 from kreplica.health.rules import Severity
-from kreplica.model.schema import BROKERS, PARTITIONS
-from kreplica.model.words import counted
+from kreplica.model.tables.schema import BROKERS, PARTITIONS
+from kreplica.model.wording.words import counted
 
 NAME = "vanished-broker"
 

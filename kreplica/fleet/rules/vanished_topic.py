@@ -12,8 +12,8 @@ from kreplica.fleet.lasting import Lasting
 from kreplica.fleet.rule import Circumstances, FleetRule
 from kreplica.fleet.rules.shared.absences import absences
 from kreplica.health.rules import Severity
-from kreplica.model.columns import Indices
-from kreplica.model.schema import PARTITIONS
+from kreplica.model.tables.columns import Indices
+from kreplica.model.tables.schema import PARTITIONS
 
 NAME = "vanished-topic"
 

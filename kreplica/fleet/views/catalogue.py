@@ -6,7 +6,7 @@ from kreplica.fleet.views.samples import DISKS, OFFSETS
 from kreplica.fleet.views.states import view_of_states
 from kreplica.fleet.views.topics import TOPICS
 from kreplica.fleet.views.view import View
-from kreplica.model.schema import BROKERS, CONFIGS, GROUPS, LOG_DIRS, QUORUM
+from kreplica.model.tables.schema import BROKERS, CONFIGS, GROUPS, LOG_DIRS, QUORUM
 
 VIEWS: tuple[View, ...] = (
     TOPICS,

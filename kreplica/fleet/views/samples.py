@@ -6,8 +6,8 @@ import numpy as np
 
 from kreplica.fleet.cluster import ClusterHistory
 from kreplica.fleet.views.view import View, ViewRows
-from kreplica.model.columns import Column, Integers, column_from_values
-from kreplica.model.schema import GROUPS, LOG_DIRS, PARTITIONS, Field, Kind
+from kreplica.model.tables.columns import Column, Integers, column_from_values
+from kreplica.model.tables.schema import GROUPS, LOG_DIRS, PARTITIONS, Field, Kind
 
 _DISK = tuple(LOG_DIRS.field(name) for name in ("broker", "path", "usable_bytes", "total_bytes"))
 _OFFSET = (

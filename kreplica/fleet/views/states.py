@@ -7,8 +7,8 @@ import numpy as np
 from kreplica.fleet.cluster import ClusterHistory
 from kreplica.fleet.views.view import View, ViewRows
 from kreplica.history.tables import TABLES
-from kreplica.model.columns import Integers
-from kreplica.model.schema import TableSchema
+from kreplica.model.tables.columns import Integers
+from kreplica.model.tables.schema import TableSchema
 
 
 def view_of_states(schema: TableSchema, about: str, left_out: tuple[str, ...] = ()) -> View:

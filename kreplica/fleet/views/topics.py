@@ -8,8 +8,8 @@ from kreplica.fleet.cluster import ClusterHistory
 from kreplica.fleet.lasting import Lasting
 from kreplica.fleet.views.states import moment_before
 from kreplica.fleet.views.view import View, ViewRows
-from kreplica.model.columns import Column, Indices, IntColumn, Integers, StringColumn
-from kreplica.model.schema import PARTITIONS, Field, Kind
+from kreplica.model.tables.columns import Column, Indices, IntColumn, Integers, StringColumn
+from kreplica.model.tables.schema import PARTITIONS, Field, Kind
 
 _FIELDS = (
     PARTITIONS.field("topic"),

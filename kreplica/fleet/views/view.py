@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from kreplica.fleet.cluster import ClusterHistory
-from kreplica.model.columns import Column, Integers
-from kreplica.model.schema import Field
+from kreplica.model.tables.columns import Column, Integers
+from kreplica.model.tables.schema import Field
 
 
 @dataclass(frozen=True, eq=False)

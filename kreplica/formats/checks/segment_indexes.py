@@ -24,7 +24,7 @@ from kreplica.formats.log_directory.indexes import (
 from kreplica.formats.logs.log_range import SegmentContents, read_log
 from kreplica.formats.logs.partition_logs import SWAP, PartitionLog, segment_offset
 from kreplica.formats.logs.replicas import ReplicaFiles, replica_beside
-from kreplica.model.rows import Meaning
+from kreplica.model.tables.rows import Meaning
 
 
 class IndexKind(StrEnum):

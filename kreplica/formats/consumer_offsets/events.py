@@ -27,9 +27,9 @@ from kreplica.formats.damage import Damage, DamageTally
 from kreplica.formats.schema import SchemaError, uuid_text
 from kreplica.formats.segments.as_of import AsOf
 from kreplica.formats.segments.rows import log_records
-from kreplica.model.columns import BoolColumn, Column, IntColumn, StringColumn
-from kreplica.model.schema import Field, Kind, TableSchema
-from kreplica.model.table import Table
+from kreplica.model.tables.columns import BoolColumn, Column, IntColumn, StringColumn
+from kreplica.model.tables.schema import Field, Kind, TableSchema
+from kreplica.model.tables.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,7 +12,7 @@ from kreplica.formats.consumer_offsets.groups import EMPTY, GroupState
 from kreplica.formats.consumer_offsets.reading import group_patterns, is_wanted
 from kreplica.formats.damage import Damage
 from kreplica.formats.log_directory.cluster_identity import topic_names
-from kreplica.model.rows import Int32, Meaning
+from kreplica.model.tables.rows import Int32, Meaning
 
 if TYPE_CHECKING:
     from kreplica.formats.consumer_offsets.logs import Replayed

@@ -20,7 +20,7 @@ from kreplica.formats.log_directory.listing import (
     read_log_directories,
 )
 from kreplica.formats.log_directory.offset_checkpoint import CLEANER, OFFSET_CHECKPOINTS
-from kreplica.model.rows import Int32, Meaning
+from kreplica.model.tables.rows import Int32, Meaning
 from kreplica.model.topic_pattern import topic_pattern
 
 

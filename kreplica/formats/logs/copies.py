@@ -25,7 +25,7 @@ from kreplica.formats.logs.replicas import ReplicaFiles, ReplicaFolder
 from kreplica.formats.segments.batches import BatchColumns
 from kreplica.formats.segments.records import decode_records
 from kreplica.formats.segments.windows import BatchWindow
-from kreplica.model.rows import Int32, Meaning
+from kreplica.model.tables.rows import Int32, Meaning
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

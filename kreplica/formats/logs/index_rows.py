@@ -24,7 +24,7 @@ from kreplica.formats.registry import (
     named_offset,
     own_format,
 )
-from kreplica.model.rows import Meaning
+from kreplica.model.tables.rows import Meaning
 
 
 class IndexEntry(Struct, frozen=True, kw_only=True):

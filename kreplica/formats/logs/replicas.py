@@ -36,7 +36,7 @@ from kreplica.formats.logs.index_rows import is_index_file
 from kreplica.formats.logs.log_range import LogContents, SegmentContents, read_log
 from kreplica.formats.logs.partition_logs import files_after_swap, segment_offset
 from kreplica.formats.registry import own_format
-from kreplica.model.rows import Int32, Meaning
+from kreplica.model.tables.rows import Int32, Meaning
 from kreplica.system.guard import attempt
 
 Decoded = TypeVar("Decoded")

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from kreplica.formats.metadata_log.changes import ChangeKind, kinds_of
 from kreplica.formats.metadata_log.image import PartitionChange
-from kreplica.model.rows import Int32, Meaning
+from kreplica.model.tables.rows import Int32, Meaning
 
 
 class MetadataChange(Struct, frozen=True):

@@ -7,7 +7,7 @@ from typing import Annotated
 from msgspec import Struct
 
 from kreplica.engine.traces.trace_rule import TraceRule
-from kreplica.model.rows import Int32, Meaning
+from kreplica.model.tables.rows import Int32, Meaning
 
 
 class TraceChange(Struct, frozen=True):

@@ -17,7 +17,7 @@ from kreplica.engine.rules.replication.follower_lag import is_caught_up
 from kreplica.engine.settings import Value
 from kreplica.errors import UsageError
 from kreplica.formats.metadata_log.image import PartitionChange
-from kreplica.model.words import counted
+from kreplica.model.wording.words import counted
 
 SESSION: Final = "broker.session.timeout.ms"
 LAG: Final = "replica.lag.time.max.ms"

@@ -25,7 +25,7 @@ from kreplica.formats.metadata_trace.releases import Releases
 from kreplica.formats.metadata_trace.rows import TraceChange
 from kreplica.formats.metadata_trace.timers import Timers, timers_given
 from kreplica.formats.metadata_trace.walk import Walk, refused
-from kreplica.model.words import counted
+from kreplica.model.wording.words import counted
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,9 @@ from kreplica.formats.file_bytes import FoundBytes
 from kreplica.formats.segments.batches import NONE, BatchColumns, Codec
 from kreplica.formats.segments.records import decode_records
 from kreplica.formats.segments.windows import read_windows
-from kreplica.model.columns import BoolColumn, Column, IntColumn, StringColumn, column_from_values
-from kreplica.model.schema import Field, Kind, TableSchema
-from kreplica.model.table import Table
+from kreplica.model.tables.columns import BoolColumn, Column, IntColumn, StringColumn, column_from_values
+from kreplica.model.tables.schema import Field, Kind, TableSchema
+from kreplica.model.tables.table import Table
 
 if TYPE_CHECKING:
     from kreplica.formats.damage import DamageTally

@@ -27,10 +27,10 @@ from kreplica.formats.transactions.logs import (
     transactional_ids,
 )
 from kreplica.formats.transactions.records import OPEN, TRANSACTION_TOPIC, Findings, TransactionRecord
-from kreplica.model.rows import Meaning, kinds_of
-from kreplica.model.schema import Field, TableSchema
-from kreplica.model.table import Table
-from kreplica.model.words import counted
+from kreplica.model.tables.rows import Meaning, kinds_of
+from kreplica.model.tables.schema import Field, TableSchema
+from kreplica.model.tables.table import Table
+from kreplica.model.wording.words import counted
 
 END = AsOf()
 UNKNOWN = "unknown"

@@ -14,9 +14,9 @@ from kreplica.health.causes.cause import KINDS, LEADER_MATTERS, UNKNOWN, Cause, 
 from kreplica.health.causes.facts import NO_LEADER, Facts, Missing, elements_of
 from kreplica.health.causes.lag_rules import Lags, broker_out, candidates, classify, in_question
 from kreplica.health.causes.state_rules import DOWN_RULES, ROW_RULES, STATE_RULES, Rule, throttle_rates, waiting_for
-from kreplica.model.columns import Indices, Integers, Mask
-from kreplica.model.evaluate import Evaluator
-from kreplica.model.predicates import MASKED, OFFLINE, REASSIGNING, UNDER_MIN_ISR_BROKER, UNDER_REPLICATED
+from kreplica.model.predicates.evaluate import Evaluator
+from kreplica.model.predicates.partitions import MASKED, OFFLINE, REASSIGNING, UNDER_MIN_ISR_BROKER, UNDER_REPLICATED
+from kreplica.model.tables.columns import Indices, Integers, Mask
 
 Codes = npt.NDArray[np.int8]
 

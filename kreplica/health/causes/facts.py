@@ -12,11 +12,11 @@ from functools import cached_property
 
 import numpy as np
 
-from kreplica.model.columns import BoolColumn, Integers, IntListColumn, Mask, StringColumn
-from kreplica.model.evaluate import Evaluator
-from kreplica.model.predicates import ADDING, MISSING
+from kreplica.model.predicates.evaluate import Evaluator
+from kreplica.model.predicates.partitions import ADDING, MISSING
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.model.table import Table
+from kreplica.model.tables.columns import BoolColumn, Integers, IntListColumn, Mask, StringColumn
+from kreplica.model.tables.table import Table
 from kreplica.model.throttles import (
     FOLLOWER_LIST,
     FOLLOWER_RATE,

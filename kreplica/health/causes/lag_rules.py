@@ -19,7 +19,7 @@ import numpy as np
 from kreplica.health.causes.cause import CauseKind
 from kreplica.health.causes.facts import Facts, Missing
 from kreplica.health.causes.state_rules import FEW, has_leader
-from kreplica.model.columns import Integers, Mask
+from kreplica.model.tables.columns import Integers, Mask
 
 LEAST = 2
 """Fewest partitions, leaders or followers that make a pattern."""

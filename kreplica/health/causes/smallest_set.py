@@ -17,7 +17,7 @@ from kreplica.health.causes.cause import KINDS, UNKNOWN, CauseKind
 from kreplica.health.causes.explain import Explanation
 from kreplica.health.causes.facts import Facts
 from kreplica.health.causes.set_cover import Cover, smallest_covers
-from kreplica.model.columns import Indices, Integers, Mask
+from kreplica.model.tables.columns import Indices, Integers, Mask
 
 RACK_GONE = "rack-gone"
 SLOW_BROKER = "slow-broker"

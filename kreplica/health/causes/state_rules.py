@@ -12,7 +12,7 @@ import numpy as np
 
 from kreplica.health.causes.cause import CauseKind
 from kreplica.health.causes.facts import LEADER_NOT_KNOWN, NO_LEADER, Facts, Missing
-from kreplica.model.columns import IntListColumn, Mask
+from kreplica.model.tables.columns import IntListColumn, Mask
 
 FEW = 0.1
 """Greatest share of replicas out of sync with which a broker still counts as keeping up."""

@@ -16,10 +16,10 @@ from kreplica.engine.projection.changes import NO_CHANGES, Changes, with_changes
 from kreplica.engine.projection.failure import Disk, FailedCluster, Failure, fail, partitions_on_disk
 from kreplica.health.impact.vocabulary import FAILURE_IMPACTS, Impact, held_in, is_true, quorum_not_known
 from kreplica.health.quorum import Quorum, quorum_without
-from kreplica.model import predicates as known
-from kreplica.model.columns import BoolColumn, Indices, IntListColumn, Mask
-from kreplica.model.evaluate import Evaluator
+from kreplica.model.predicates import partitions as known
+from kreplica.model.predicates.evaluate import Evaluator
 from kreplica.model.snapshot import ClusterSnapshot, MetadataMode
+from kreplica.model.tables.columns import BoolColumn, Indices, IntListColumn, Mask
 
 ELR_NOT_KNOWN = "whether eligible leader replicas (KIP-966) are on is not known, they are taken for off; --elr tells"
 QUORUM_NOT_KNOWN = "the controller quorum is not known: that it keeps its majority is taken for granted"

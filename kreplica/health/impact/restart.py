@@ -27,11 +27,11 @@ from kreplica.health.impact.fail import (
 )
 from kreplica.health.impact.vocabulary import Impact, held_in, is_true, quorum_not_known
 from kreplica.health.quorum import quorum_without
-from kreplica.model import predicates as known
-from kreplica.model.columns import IntColumn, Integers, IntListColumn, column_from_values
-from kreplica.model.schema import Kind
+from kreplica.model.predicates import partitions as known
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.model.table import Table
+from kreplica.model.tables.columns import IntColumn, Integers, IntListColumn, column_from_values
+from kreplica.model.tables.schema import Kind
+from kreplica.model.tables.table import Table
 
 
 def judge_rolling_restart(

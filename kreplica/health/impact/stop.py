@@ -24,11 +24,11 @@ from kreplica.health.impact.vocabulary import (
     quorum_not_known,
 )
 from kreplica.health.quorum import Quorum, quorum_without
-from kreplica.model import predicates as known
-from kreplica.model.columns import Column, Indices, Mask
-from kreplica.model.evaluate import Evaluator
+from kreplica.model.predicates import partitions as known
+from kreplica.model.predicates.evaluate import Evaluator
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.model.words import named
+from kreplica.model.tables.columns import Column, Indices, Mask
+from kreplica.model.wording.words import named
 
 RF_ONE = "rf-one"
 """Accepts any impact on partitions with one replica; the rule of that name finds them."""

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from kreplica.health.quorum import Quorum
-from kreplica.model import predicates as known
-from kreplica.model.columns import Mask
-from kreplica.model.evaluate import Evaluator
+from kreplica.model.predicates import partitions as known
+from kreplica.model.predicates.evaluate import Evaluator
 from kreplica.model.snapshot import ClusterSnapshot, MetadataMode
+from kreplica.model.tables.columns import Mask
 
 
 class Impact(StrEnum):

@@ -16,10 +16,10 @@ from kreplica.health.impact.loss_ranges import Candidate, candidates, copies_to_
 from kreplica.health.impact.restart import judge_rolling_restart
 from kreplica.health.impact.vocabulary import FAILURE_IMPACTS, Impact
 from kreplica.health.quorum import active_controller
-from kreplica.model.columns import Indices
-from kreplica.model.rows import Int32, Meaning, of_partition
 from kreplica.model.selection import brokers_named, select
 from kreplica.model.snapshot import ClusterSnapshot, LogPosition, MetadataMode
+from kreplica.model.tables.columns import Indices
+from kreplica.model.tables.rows import Int32, Meaning, of_partition
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,8 @@ from kreplica.history.lives.stretches import Stretch, StretchKind, in_order
 from kreplica.history.lives.told_line import Line, glances
 from kreplica.history.selection import KeyFilter
 from kreplica.history.tables import LOG_TABLES, TABLES
-from kreplica.model.columns import Integers
-from kreplica.model.schema import BROKERS, CONFIGS, PARTITIONS
+from kreplica.model.tables.columns import Integers
+from kreplica.model.tables.schema import BROKERS, CONFIGS, PARTITIONS
 
 _OF = {table.of.name: table for table in TABLES}
 _PARTITIONS, _BROKERS, _CONFIGS = (_OF[schema.name] for schema in (PARTITIONS, BROKERS, CONFIGS))

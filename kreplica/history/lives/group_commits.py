@@ -11,7 +11,7 @@ from kreplica.history.lives.rows import CommittedOffset
 from kreplica.history.moments.as_of import rows_as_of
 from kreplica.history.selection import HistoryMonth, KeyFilter
 from kreplica.history.tables import OBSERVATION, TABLES
-from kreplica.model.schema import GROUPS
+from kreplica.model.tables.schema import GROUPS
 
 _GROUPS = next(table for table in TABLES if table.of is GROUPS)
 

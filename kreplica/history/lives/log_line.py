@@ -15,7 +15,7 @@ from kreplica.history.months.log_steps import times_of_steps, told_spans
 from kreplica.history.pauses import longest_usual
 from kreplica.history.selection import HistoryMonth, KeyFilter
 from kreplica.history.tables import HistoryTable
-from kreplica.model.columns import Integers
+from kreplica.model.tables.columns import Integers
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,7 +8,7 @@ from kreplica.history.lives.stretches import StretchKind, in_order
 from kreplica.history.lives.told_line import Line, glances
 from kreplica.history.selection import KeyFilter
 from kreplica.history.tables import LOG_TABLES, TABLES
-from kreplica.model.schema import PARTITIONS
+from kreplica.model.tables.schema import PARTITIONS
 
 _PARTITIONS = next(table for table in TABLES if table.of is PARTITIONS)
 _LOGGED = next(table for table in LOG_TABLES if table.of is PARTITIONS)

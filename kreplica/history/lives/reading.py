@@ -25,8 +25,8 @@ from kreplica.history.lives.topic import topic_rows
 from kreplica.history.months.log_steps import STEPS, exact_name
 from kreplica.history.selection import LOOK, Chosen, HistoryMonth, choose, nothing_wanted, storage_of
 from kreplica.history.tables import LOG_TABLES, TABLES
-from kreplica.model.nearest_names import nearest_or_known
-from kreplica.model.schema import BROKERS, CONFIGS, GROUPS, PARTITIONS, TableSchema
+from kreplica.model.tables.schema import BROKERS, CONFIGS, GROUPS, PARTITIONS, TableSchema
+from kreplica.model.wording.nearest_names import nearest_or_known
 from kreplica.store.selection import Wanted
 from kreplica.system.stores.locations import Place
 from kreplica.system.stores.storage import Storage

@@ -11,9 +11,9 @@ from msgspec import Struct
 from kreplica.engine.rules.replication.replica_set import NO_LEADER
 from kreplica.history.ingest import time_text
 from kreplica.history.lives.stretches import Stretch, StretchKind
-from kreplica.model.columns import Integers
-from kreplica.model.rows import Int32, Meaning, of_partition
-from kreplica.model.schema import BROKERS, PARTITIONS
+from kreplica.model.tables.columns import Integers
+from kreplica.model.tables.rows import Int32, Meaning, of_partition
+from kreplica.model.tables.schema import BROKERS, PARTITIONS
 
 _KIND = Meaning("state; absent: not there; unknown: no snapshot tells; pause: no snapshot though one was due")
 _FROM = Meaning("time of the first snapshot of it", label="FROM")

@@ -13,7 +13,7 @@ from kreplica.history.folding import WHOLE_ROW, Runs, Told, told_rows
 from kreplica.history.months.observations import Seen
 from kreplica.history.selection import HistoryMonth, KeyFilter
 from kreplica.history.tables import HistoryTable
-from kreplica.model.columns import Integers
+from kreplica.model.tables.columns import Integers
 
 
 @dataclass(eq=False)

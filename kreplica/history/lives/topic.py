@@ -14,13 +14,13 @@ from kreplica.history.lives.told_line import Line
 from kreplica.history.months.log_steps import METADATA_LOG
 from kreplica.history.selection import KeyFilter, moment_of
 from kreplica.history.tables import TABLES
-from kreplica.model.columns import Integers, Mask, null_column
-from kreplica.model.evaluate import Evaluator
-from kreplica.model.predicates import OFFLINE, UNDER_MIN_ISR, UNDER_REPLICATED
-from kreplica.model.schema import PARTITIONS
+from kreplica.model.predicates.evaluate import Evaluator
+from kreplica.model.predicates.partitions import OFFLINE, UNDER_MIN_ISR, UNDER_REPLICATED
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.model.table import Table
-from kreplica.model.words import counted
+from kreplica.model.tables.columns import Integers, Mask, null_column
+from kreplica.model.tables.schema import PARTITIONS
+from kreplica.model.tables.table import Table
+from kreplica.model.wording.words import counted
 
 _PARTITIONS = next(table for table in TABLES if table.of is PARTITIONS)
 

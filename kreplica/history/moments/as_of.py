@@ -33,12 +33,12 @@ from kreplica.history.selection import (
     open_month,
 )
 from kreplica.history.tables import TABLES, HistoryTable
-from kreplica.model.columns import Integers
-from kreplica.model.durations import spell_duration
-from kreplica.model.schema import BROKERS, CONFIGS, PARTITIONS
 from kreplica.model.snapshot import ClusterSnapshot, Gap
-from kreplica.model.table import Table
-from kreplica.model.words import counted
+from kreplica.model.tables.columns import Integers
+from kreplica.model.tables.schema import BROKERS, CONFIGS, PARTITIONS
+from kreplica.model.tables.table import Table
+from kreplica.model.wording.durations import spell_duration
+from kreplica.model.wording.words import counted
 from kreplica.store.selection import Wanted
 from kreplica.system.stores.storage import Storage
 

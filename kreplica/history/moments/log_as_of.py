@@ -14,9 +14,9 @@ from kreplica.history.moments.decoded import DecodedMonths
 from kreplica.history.months.log_steps import EXACT_TABLES, STEPS, LogStep, times_of_steps, told_spans
 from kreplica.history.selection import HistoryMonth, KeyFilter, moment_of, month_name, months_of, open_month
 from kreplica.history.tables import LOG_TABLES, HistoryTable
-from kreplica.model.columns import Column, Indices, Mask, StringColumn, joined
-from kreplica.model.schema import BROKERS, CONFIGS, PARTITIONS, TableSchema
-from kreplica.model.table import Table
+from kreplica.model.tables.columns import Column, Indices, Mask, StringColumn, joined
+from kreplica.model.tables.schema import BROKERS, CONFIGS, PARTITIONS, TableSchema
+from kreplica.model.tables.table import Table
 from kreplica.store.selection import Wanted
 from kreplica.system.stores.storage import Storage
 

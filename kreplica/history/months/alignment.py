@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from kreplica.history.tables import LAST, HistoryTable
-from kreplica.model.columns import Indices, Mask, differing, joined
-from kreplica.model.table import Table
+from kreplica.model.tables.columns import Indices, Mask, differing, joined
+from kreplica.model.tables.table import Table
 
 
 def differing_rows(table: HistoryTable, stored: Table, rows: Table) -> Indices | None:

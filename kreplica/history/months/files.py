@@ -18,9 +18,9 @@ from kreplica.history.months.layout import OBSERVATIONS
 from kreplica.history.months.log_steps import STEPS, LogStep, StepKind, to_steps_table
 from kreplica.history.months.observations import SCHEMA, TAKEN_MS, Seen, to_table
 from kreplica.history.tables import COLUMN, ENDED, FIRST, LAST, LAST_SEEN, OBSERVATION, VALID_FROM, VALID_TO
-from kreplica.model.columns import IntColumn, Integers, Mask, column_from_values
-from kreplica.model.schema import Kind
-from kreplica.model.table import Table
+from kreplica.model.tables.columns import IntColumn, Integers, Mask, column_from_values
+from kreplica.model.tables.schema import Kind
+from kreplica.model.tables.table import Table
 from kreplica.store.arrow import to_arrow
 from kreplica.store.parquet import parquet_bytes
 

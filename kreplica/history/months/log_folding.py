@@ -14,7 +14,7 @@ from kreplica.history.coding import Coded, Coder
 from kreplica.history.folding import Fold, Runs, Told
 from kreplica.history.months.log_steps import LogChanges, LogStep, StepKind, StepPlace
 from kreplica.history.tables import HistoryTable
-from kreplica.model.columns import Indices, Integers
+from kreplica.model.tables.columns import Indices, Integers
 
 
 @dataclass(frozen=True, slots=True, eq=False)

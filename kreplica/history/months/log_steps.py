@@ -16,9 +16,9 @@ from typing import TypeAlias
 import numpy as np
 
 from kreplica.history.tables import LOG_TABLES, HistoryTable
-from kreplica.model.columns import Integers
-from kreplica.model.schema import Field, Kind, TableSchema
-from kreplica.model.table import Table
+from kreplica.model.tables.columns import Integers
+from kreplica.model.tables.schema import Field, Kind, TableSchema
+from kreplica.model.tables.table import Table
 
 METADATA_LOG = "kraft-metadata"
 """Source of what a metadata log tells."""

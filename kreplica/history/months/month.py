@@ -77,10 +77,10 @@ from kreplica.history.months.samples import (
     samples_of,
 )
 from kreplica.history.tables import LOG_TABLES, TABLES, HistoryTable, is_told, is_whole
-from kreplica.model.columns import Integers, Mask
-from kreplica.model.schema import TableSchema
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.model.table import Table
+from kreplica.model.tables.columns import Integers, Mask
+from kreplica.model.tables.schema import TableSchema
+from kreplica.model.tables.table import Table
 from kreplica.store.parquet import decode_table
 from kreplica.store.reading import SnapshotReader, StoredSnapshot
 from kreplica.system.stores.storage import Storage, put

@@ -13,11 +13,11 @@ import numpy as np
 from kreplica.history.folding import Told
 from kreplica.history.months.layout import OBSERVATIONS
 from kreplica.history.tables import OBSERVATION, TABLES, HistoryTable, is_told, is_whole
-from kreplica.model.columns import Integers, Mask
-from kreplica.model.schema import TABLES as SNAPSHOT_TABLES
-from kreplica.model.schema import Field, Kind, TableSchema
 from kreplica.model.snapshot import ClusterSnapshot, controller_of, metadata_offset_of
-from kreplica.model.table import Table
+from kreplica.model.tables.columns import Integers, Mask
+from kreplica.model.tables.schema import TABLES as SNAPSHOT_TABLES
+from kreplica.model.tables.schema import Field, Kind, TableSchema
+from kreplica.model.tables.table import Table
 from kreplica.store.manifest import Manifest, SnapshotFacts
 from kreplica.store.parquet import encode_table
 

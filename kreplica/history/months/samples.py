@@ -12,8 +12,8 @@ import numpy as np
 
 from kreplica.history.months.observations import Seen
 from kreplica.history.tables import OBSERVATION, HistoryTable
-from kreplica.model.columns import IntColumn, Integers, joined
-from kreplica.model.table import Table
+from kreplica.model.tables.columns import IntColumn, Integers, joined
+from kreplica.model.tables.table import Table
 
 
 def sampled_columns(table: HistoryTable, rows: Table) -> list[str]:

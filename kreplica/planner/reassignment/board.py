@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from kreplica.model.columns import Indices, Integers, Mask
+from kreplica.model.tables.columns import Indices, Integers, Mask
 from kreplica.planner.reassignment.problem import NOBODY, Matrix
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kreplica.model.columns import Integers, Mask
+from kreplica.model.tables.columns import Integers, Mask
 from kreplica.planner.reassignment.balances.leaders import LeaderPlan, leader_bounds
 from kreplica.planner.reassignment.balances.topic_shares import share_bound
 from kreplica.planner.reassignment.certificates.certificate import (

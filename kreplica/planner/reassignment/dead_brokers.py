@@ -15,9 +15,9 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 
 from kreplica.errors import UsageError
-from kreplica.model.durations import spell_duration
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.model.words import named
+from kreplica.model.wording.durations import spell_duration
+from kreplica.model.wording.words import named
 
 
 @dataclass(frozen=True, slots=True)

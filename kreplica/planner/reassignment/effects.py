@@ -9,9 +9,9 @@ from typing import Annotated
 import numpy as np
 from msgspec import Struct
 
-from kreplica.model.columns import Integers, Mask
-from kreplica.model.rows import Int32, Meaning
-from kreplica.model.schema import BROKERS
+from kreplica.model.tables.columns import Integers, Mask
+from kreplica.model.tables.rows import Int32, Meaning
+from kreplica.model.tables.schema import BROKERS
 from kreplica.planner.reassignment.board import loads_of
 from kreplica.planner.reassignment.changed_directory import ChangedDirectory
 from kreplica.planner.reassignment.problem import NOBODY, Matrix, Problem, held

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from kreplica.model.words import counted, listed
+from kreplica.model.wording.words import counted, listed
 from kreplica.planner.reassignment.constraints import Constraints, rack_levels
 from kreplica.planner.reassignment.problem import NOBODY, Problem
 from kreplica.planner.reassignment.request import ReasonKind

@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from kreplica.errors import UsageError
-from kreplica.model.columns import Integers, Mask
 from kreplica.model.cordons import cordoned_directories
-from kreplica.model.table import Table
-from kreplica.model.words import listed
+from kreplica.model.tables.columns import Integers, Mask
+from kreplica.model.tables.table import Table
+from kreplica.model.wording.words import listed
 from kreplica.planner.reassignment.problem import NOBODY, Matrix, Problem, held, places_of_copies
 
 MAX_DISK_USED = 0.85

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kreplica.errors import UsageError
-from kreplica.model.columns import Integers, Mask
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.model.words import counted, named
+from kreplica.model.tables.columns import Integers, Mask
+from kreplica.model.wording.words import counted, named
 from kreplica.planner.reassignment.balances.kept_balances import Balance, keep_balances, topic_balance, trade
 from kreplica.planner.reassignment.balances.leaders import balance_leaders, leader_bounds, with_leaders
 from kreplica.planner.reassignment.balances.loads import balance_load, load_range

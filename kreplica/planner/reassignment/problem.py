@@ -20,14 +20,14 @@ import numpy as np
 import numpy.typing as npt
 
 from kreplica.errors import UsageError
-from kreplica.model.columns import Indices, Integers, IntListColumn, Mask
 from kreplica.model.cordons import cordoned_brokers
-from kreplica.model.evaluate import Evaluator
-from kreplica.model.predicates import REASSIGNING, UNAVAILABLE
+from kreplica.model.predicates.evaluate import Evaluator
+from kreplica.model.predicates.partitions import REASSIGNING, UNAVAILABLE
 from kreplica.model.selection import require_known
 from kreplica.model.snapshot import ClusterSnapshot
+from kreplica.model.tables.columns import Indices, Integers, IntListColumn, Mask
 from kreplica.model.topic_pattern import topic_pattern
-from kreplica.model.words import counted, listed, named
+from kreplica.model.wording.words import counted, listed, named
 from kreplica.planner.reassignment.request import ReasonKind, Request
 
 Matrix: TypeAlias = npt.NDArray[np.int32]

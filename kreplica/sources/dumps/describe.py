@@ -22,11 +22,11 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kreplica.errors import InputError
-from kreplica.model.schema import BROKERS, CONFIGS, PARTITIONS
 from kreplica.model.settings import MIN_ISR, UNCLEAN
 from kreplica.model.snapshot import INTERNAL_TOPICS, ClusterSnapshot
-from kreplica.model.table import Table
-from kreplica.model.words import counted, listed
+from kreplica.model.tables.schema import BROKERS, CONFIGS, PARTITIONS
+from kreplica.model.tables.table import Table
+from kreplica.model.wording.words import counted, listed
 from kreplica.sources.dumps.describe_lines import (
     ABSENT_TOPIC,
     HEADER_LINE,

@@ -20,10 +20,10 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from kreplica.errors import InputError
-from kreplica.model.schema import BROKERS, PARTITIONS
 from kreplica.model.snapshot import INTERNAL_TOPICS, ClusterSnapshot, Gap
-from kreplica.model.table import Table
-from kreplica.model.words import counted, listed
+from kreplica.model.tables.schema import BROKERS, PARTITIONS
+from kreplica.model.tables.table import Table
+from kreplica.model.wording.words import counted, listed
 from kreplica.sources.dumps.text import DumpText
 from kreplica.system.untrusted_files import MalformedError, decode_json
 

@@ -21,10 +21,10 @@ from kreplica.formats.metadata_log.image import (
     PartitionState,
     Topic,
 )
-from kreplica.model.schema import BROKERS, CONFIGS, PARTITIONS, QUORUM
 from kreplica.model.snapshot import INTERNAL_TOPICS, ClusterSnapshot, Gap
-from kreplica.model.table import Table
-from kreplica.model.words import counted
+from kreplica.model.tables.schema import BROKERS, CONFIGS, PARTITIONS, QUORUM
+from kreplica.model.tables.table import Table
+from kreplica.model.wording.words import counted
 from kreplica.sources.zookeeper.settings import Settings
 from kreplica.system.redaction import is_secret_name
 

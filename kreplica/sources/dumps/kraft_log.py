@@ -20,10 +20,10 @@ from kreplica.formats.metadata_log.log import MetadataEntry, checkpoint_epoch
 from kreplica.history.model import month_of
 from kreplica.history.months.log_steps import LogChanges, LogSlice, LogStep, StepKind
 from kreplica.history.tables import LOG_TABLES, HistoryTable
-from kreplica.model.columns import column_from_values
-from kreplica.model.schema import BROKERS, CONFIGS, PARTITIONS, Field, TableSchema
 from kreplica.model.settings import MIN_ISR, UNCLEAN
-from kreplica.model.table import Table
+from kreplica.model.tables.columns import column_from_values
+from kreplica.model.tables.schema import BROKERS, CONFIGS, PARTITIONS, Field, TableSchema
+from kreplica.model.tables.table import Table
 from kreplica.sources.dumps.kraft import (
     LARGEST_OFFSET,
     broker_row,

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from kreplica.config.addresses import parse_bootstrap_servers
 from kreplica.config.properties import translate
-from kreplica.sources.kafka.bootstrap import Bootstrap
-from kreplica.sources.kafka.connection import BrokerConnection
-from kreplica.sources.kafka.failures import Address, BrokerFailure
-from kreplica.sources.kafka.messages import (
+from kreplica.sources.kafka.connections.bootstrap import Bootstrap
+from kreplica.sources.kafka.connections.connection import BrokerConnection
+from kreplica.sources.kafka.connections.failures import Address, BrokerFailure
+from kreplica.sources.kafka.connections.messages import (
     NO_ERROR,
     DescribeClusterRequest,
     DescribeClusterResponse,
@@ -22,7 +22,7 @@ from kreplica.sources.kafka.messages import (
     MetadataResponse,
     error_name,
 )
-from kreplica.sources.kafka.sasl import with_token
+from kreplica.sources.kafka.connections.sasl import with_token
 from kreplica.sources.permissions import operations_of, principal_of
 from kreplica.system.deadline import Deadline
 

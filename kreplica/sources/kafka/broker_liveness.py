@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from functools import partial
 
 from kreplica.model.snapshot import ClusterSnapshot, Gap
-from kreplica.model.words import named
-from kreplica.sources.kafka.failures import Address, connect, explain_connect_error
+from kreplica.model.wording.words import named
+from kreplica.sources.kafka.connections.failures import Address, connect, explain_connect_error
 from kreplica.system.deadline import Deadline
 from kreplica.system.pool import Pool
 

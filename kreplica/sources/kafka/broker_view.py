@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING
 
 from kreplica.config.addresses import parse_bootstrap_servers
 from kreplica.config.properties import translate
-from kreplica.model.schema import QUORUM
 from kreplica.model.snapshot import METADATA_TOPIC, ClusterSnapshot, Gap, controller_of, utc_now
-from kreplica.model.table import Table
-from kreplica.sources.kafka.failures import Address, BrokerFailure, RequestUnsupportedError
+from kreplica.model.tables.schema import QUORUM
+from kreplica.model.tables.table import Table
+from kreplica.sources.kafka.connections.failures import Address, BrokerFailure, RequestUnsupportedError
+from kreplica.sources.kafka.connections.sasl import with_token
 from kreplica.sources.kafka.layout import hidden_gap, hidden_topics, log_directories_refused
 from kreplica.sources.kafka.log_dirs import read_log_dirs
-from kreplica.sources.kafka.sasl import with_token
 from kreplica.sources.kafka.snapshot import brokers_table, enter, partitions_table
 from kreplica.system.deadline import Deadline
 
 if TYPE_CHECKING:
     from kreplica.config.handle import ClusterHandle
-    from kreplica.sources.kafka.connection import BrokerConnection
+    from kreplica.sources.kafka.connections.connection import BrokerConnection
     from kreplica.sources.kafka.layout import Layout
 
 _ANY = -1

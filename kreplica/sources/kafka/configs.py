@@ -10,11 +10,16 @@ from kreplica.model.balancing import BALANCE_SETTINGS
 from kreplica.model.settings import MIN_ISR, UNCLEAN
 from kreplica.model.snapshot import Gap
 from kreplica.model.throttles import THROTTLE_LISTS, THROTTLE_RATES
-from kreplica.sources.kafka.messages import NO_ERROR, DescribeConfigsRequest, DescribeConfigsResponse, error_name
+from kreplica.sources.kafka.connections.messages import (
+    NO_ERROR,
+    DescribeConfigsRequest,
+    DescribeConfigsResponse,
+    error_name,
+)
 from kreplica.sources.permissions import DESCRIBE_CLUSTER_CONFIGS, DESCRIBE_TOPIC_CONFIGS
 
 if TYPE_CHECKING:
-    from kreplica.sources.kafka.connection import BrokerConnection
+    from kreplica.sources.kafka.connections.connection import BrokerConnection
 
 HEALTH_SETTINGS = (MIN_ISR, UNCLEAN)
 """The settings of a topic that the rules of health need."""

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kreplica.model.snapshot import Gap
-from kreplica.sources.kafka.messages import (
+from kreplica.sources.kafka.connections.messages import (
     NO_ERROR,
     ListGroupsRequest,
     ListGroupsResponse,
@@ -20,7 +20,7 @@ from kreplica.sources.kafka.messages import (
 from kreplica.sources.permissions import DESCRIBE_GROUPS
 
 if TYPE_CHECKING:
-    from kreplica.sources.kafka.connection import BrokerConnection
+    from kreplica.sources.kafka.connections.connection import BrokerConnection
 
 _BATCHED, _LAST_BY_NAME = 8, 9
 _GROUPS_A_REQUEST = 500

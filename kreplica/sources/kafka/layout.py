@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kreplica.formats.schema import uuid_text
 from kreplica.model.snapshot import INTERNAL_TOPICS, Gap
-from kreplica.model.words import counted
-from kreplica.sources.kafka.failures import BrokerFailure
-from kreplica.sources.kafka.messages import (
+from kreplica.model.wording.words import counted
+from kreplica.sources.kafka.connections.failures import BrokerFailure
+from kreplica.sources.kafka.connections.messages import (
     NO_ERROR,
     DescribeClusterRequest,
     DescribeClusterResponse,
@@ -36,7 +36,7 @@ from kreplica.sources.kafka.messages import (
 from kreplica.sources.permissions import DESCRIBE_CLUSTER
 
 if TYPE_CHECKING:
-    from kreplica.sources.kafka.connection import BrokerConnection
+    from kreplica.sources.kafka.connections.connection import BrokerConnection
 
 PAGE = 2000
 """Partitions asked for in one DescribeTopicPartitions request: the default of max.request.partition.size.limit."""

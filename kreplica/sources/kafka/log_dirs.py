@@ -7,13 +7,18 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kreplica.sources.kafka.failures import BrokerFailure
-from kreplica.sources.kafka.messages import NO_ERROR, DescribeLogDirsRequest, DescribeLogDirsResponse, error_name
+from kreplica.sources.kafka.connections.failures import BrokerFailure
+from kreplica.sources.kafka.connections.messages import (
+    NO_ERROR,
+    DescribeLogDirsRequest,
+    DescribeLogDirsResponse,
+    error_name,
+)
 from kreplica.sources.kafka.nodes import Nodes
 
 if TYPE_CHECKING:
     from kreplica.config.handle import ClusterHandle
-    from kreplica.sources.kafka.connection import BrokerConnection
+    from kreplica.sources.kafka.connections.connection import BrokerConnection
 
 _FIRST_WITH_CORDONED = 5
 

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from kreplica.config.addresses import parse_bootstrap_servers
 from kreplica.config.properties import translate
-from kreplica.sources.kafka.bootstrap import Bootstrap
-from kreplica.sources.kafka.connection import BrokerConnection
-from kreplica.sources.kafka.failures import Address, BrokerFailure, BrokerSilentError
-from kreplica.sources.kafka.messages import MetadataRequest, MetadataResponse
+from kreplica.sources.kafka.connections.bootstrap import Bootstrap
+from kreplica.sources.kafka.connections.connection import BrokerConnection
+from kreplica.sources.kafka.connections.failures import Address, BrokerFailure, BrokerSilentError
+from kreplica.sources.kafka.connections.messages import MetadataRequest, MetadataResponse
+from kreplica.sources.kafka.connections.sasl import with_token
 from kreplica.sources.kafka.quorum import leader_address
-from kreplica.sources.kafka.sasl import with_token
 from kreplica.system.deadline import Deadline
 from kreplica.system.pool import Pool
 

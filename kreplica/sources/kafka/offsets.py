@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING, Any
 
 from kreplica.config.properties import translate
 from kreplica.model.snapshot import LogPosition
-from kreplica.sources.kafka.connection import BrokerConnection
-from kreplica.sources.kafka.failures import Address, BrokerFailure
+from kreplica.sources.kafka.connections.connection import BrokerConnection
+from kreplica.sources.kafka.connections.failures import Address, BrokerFailure
+from kreplica.sources.kafka.connections.messages import NO_ERROR, ListOffsetsRequest, ListOffsetsResponse, error_name
+from kreplica.sources.kafka.connections.sasl import with_token
 from kreplica.sources.kafka.log_dirs import read_log_dirs
-from kreplica.sources.kafka.messages import NO_ERROR, ListOffsetsRequest, ListOffsetsResponse, error_name
 from kreplica.sources.kafka.reassignments import PartitionKey
-from kreplica.sources.kafka.sasl import with_token
 from kreplica.system.deadline import Deadline
 from kreplica.system.pool import Pool
 

@@ -5,12 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kreplica.model.snapshot import METADATA_TOPIC, Gap
-from kreplica.sources.kafka.failures import Address, BrokerFailure
-from kreplica.sources.kafka.messages import NO_ERROR, DescribeQuorumRequest, DescribeQuorumResponse, error_name
+from kreplica.sources.kafka.connections.failures import Address, BrokerFailure
+from kreplica.sources.kafka.connections.messages import (
+    NO_ERROR,
+    DescribeQuorumRequest,
+    DescribeQuorumResponse,
+    error_name,
+)
 from kreplica.sources.permissions import DESCRIBE_CLUSTER
 
 if TYPE_CHECKING:
-    from kreplica.sources.kafka.connection import BrokerConnection
+    from kreplica.sources.kafka.connections.connection import BrokerConnection
 
 
 class QuorumNode(NamedTuple):

@@ -14,20 +14,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from kreplica.errors import AuthenticationError, UnreachableError
 from kreplica.model.snapshot import Gap
-from kreplica.sources.kafka.failures import BrokerFailure, RequestUnsupportedError
-from kreplica.sources.kafka.layout import Layout, read_partitions
-from kreplica.sources.kafka.messages import (
+from kreplica.sources.kafka.connections.failures import BrokerFailure, RequestUnsupportedError
+from kreplica.sources.kafka.connections.messages import (
     NO_ERROR,
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsResponse,
     error_name,
 )
+from kreplica.sources.kafka.layout import Layout, read_partitions
 from kreplica.sources.kafka.nodes import Nodes
 from kreplica.sources.permissions import DESCRIBE_CLUSTER
 
 if TYPE_CHECKING:
     from kreplica.config.handle import ClusterHandle
-    from kreplica.sources.kafka.connection import BrokerConnection
+    from kreplica.sources.kafka.connections.connection import BrokerConnection
 
 _ATTEMPTS = 3
 _FEW_TOPICS = 50

@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from kreplica.config.addresses import parse_bootstrap_servers
 from kreplica.config.properties import translate
-from kreplica.model.schema import BROKERS, CONFIGS, GROUPS, LOG_DIRS, PARTITIONS, QUORUM, REPLICAS, TableSchema
 from kreplica.model.settings import RETENTION_SETTINGS
 from kreplica.model.snapshot import (
     METADATA_TOPIC,
@@ -31,10 +30,10 @@ from kreplica.model.snapshot import (
     metadata_offset_of,
     utc_now,
 )
-from kreplica.model.table import Table
-from kreplica.model.words import named
+from kreplica.model.tables.schema import BROKERS, CONFIGS, GROUPS, LOG_DIRS, PARTITIONS, QUORUM, REPLICAS, TableSchema
+from kreplica.model.tables.table import Table
+from kreplica.model.wording.words import named
 from kreplica.sources import Facet
-from kreplica.sources.kafka.bootstrap import Bootstrap
 from kreplica.sources.kafka.configs import (
     TOPIC_SETTINGS,
     Setting,
@@ -44,8 +43,15 @@ from kreplica.sources.kafka.configs import (
     read_throttle_rates,
     read_topic_settings,
 )
-from kreplica.sources.kafka.connection import BrokerConnection
-from kreplica.sources.kafka.failures import Address, BrokerFailure, BrokerSilentError, RequestUnsupportedError
+from kreplica.sources.kafka.connections.bootstrap import Bootstrap
+from kreplica.sources.kafka.connections.connection import BrokerConnection
+from kreplica.sources.kafka.connections.failures import (
+    Address,
+    BrokerFailure,
+    BrokerSilentError,
+    RequestUnsupportedError,
+)
+from kreplica.sources.kafka.connections.sasl import with_token
 from kreplica.sources.kafka.groups import Committed, read_groups
 from kreplica.sources.kafka.layout import (
     Broker,
@@ -61,7 +67,6 @@ from kreplica.sources.kafka.log_dirs import BrokerLogs, LogDir, Replica, read_lo
 from kreplica.sources.kafka.offsets import Offsets, read_offsets
 from kreplica.sources.kafka.quorum import QuorumNode, read_quorum
 from kreplica.sources.kafka.reassignments import Move, Moves, PartitionKey, read_moves
-from kreplica.sources.kafka.sasl import with_token
 from kreplica.sources.kafka.visibility import why_topics_may_be_hidden
 from kreplica.sources.permissions import DESCRIBE_TOPICS
 from kreplica.system.deadline import Deadline

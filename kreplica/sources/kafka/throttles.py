@@ -20,13 +20,13 @@ from kreplica.sources.kafka.configs import (
     read_named_broker_settings,
     read_topic_settings,
 )
-from kreplica.sources.kafka.failures import BrokerFailure
+from kreplica.sources.kafka.connections.failures import BrokerFailure
 from kreplica.sources.kafka.nodes import Nodes
 
 if TYPE_CHECKING:
     from kreplica.config.handle import ClusterHandle
     from kreplica.model.snapshot import Gap
-    from kreplica.sources.kafka.connection import BrokerConnection
+    from kreplica.sources.kafka.connections.connection import BrokerConnection
 
 RATES = (*THROTTLE_RATES, DIRECTORY_RATE)
 """Settings of brokers, and of the cluster's default, that throttle."""

@@ -15,11 +15,11 @@ import uuid
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
+from kreplica.sources.kafka.connections.messages import NO_ERROR, DescribeAclsRequest, DescribeAclsResponse, error_name
 from kreplica.sources.kafka.layout import hidden_topics
-from kreplica.sources.kafka.messages import NO_ERROR, DescribeAclsRequest, DescribeAclsResponse, error_name
 
 if TYPE_CHECKING:
-    from kreplica.sources.kafka.connection import BrokerConnection
+    from kreplica.sources.kafka.connections.connection import BrokerConnection
 
 _TOPIC = 2
 _ANY = 1

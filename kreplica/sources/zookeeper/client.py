@@ -34,7 +34,7 @@ from kazoo.retry import KazooRetry
 from kreplica.config.addresses import parse_zookeeper
 from kreplica.config.zookeeper_security import zookeeper_security
 from kreplica.errors import AuthenticationError, UnreachableError, as_clause
-from kreplica.sources.kafka.failures import connect
+from kreplica.sources.kafka.connections.failures import connect
 from kreplica.sources.zookeeper.tree import Tree, Znode
 from kreplica.system.pool import Pool
 

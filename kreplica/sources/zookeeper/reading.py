@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from kreplica.errors import UnreachableError, UsageError
 from kreplica.model.snapshot import ClusterSnapshot, Gap, utc_now
-from kreplica.model.words import counted
+from kreplica.model.wording.words import counted
 from kreplica.sources import Facet
 from kreplica.sources.zookeeper import tree as paths
 from kreplica.sources.zookeeper.client import SessionLostError, ZookeeperSession

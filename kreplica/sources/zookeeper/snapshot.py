@@ -13,10 +13,10 @@ from datetime import datetime
 from typing import TypeVar
 
 from kreplica.errors import InputError
-from kreplica.model.schema import BROKERS, CONFIGS, PARTITIONS
 from kreplica.model.snapshot import INTERNAL_TOPICS, ClusterSnapshot, Gap
-from kreplica.model.table import Table
-from kreplica.model.words import counted, listed
+from kreplica.model.tables.schema import BROKERS, CONFIGS, PARTITIONS
+from kreplica.model.tables.table import Table
+from kreplica.model.wording.words import counted, listed
 from kreplica.sources.zookeeper import tree as paths
 from kreplica.sources.zookeeper.settings import Settings, settings_of
 from kreplica.sources.zookeeper.tree import Tree, state_path

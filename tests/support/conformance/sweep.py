@@ -26,9 +26,9 @@ from kreplica.formats.log_directory.offset_checkpoint import (
 from kreplica.formats.segments.as_of import AsOf
 from kreplica.formats.segments.rows import log_records
 from kreplica.sandbox import Listener, ProcessState, Sandbox
-from kreplica.sources.kafka.connection import BrokerConnection
-from kreplica.sources.kafka.failures import Address, BrokerFailure
-from kreplica.sources.kafka.messages import error_name
+from kreplica.sources.kafka.connections.connection import BrokerConnection
+from kreplica.sources.kafka.connections.failures import Address, BrokerFailure
+from kreplica.sources.kafka.connections.messages import error_name
 from kreplica.sources.kafka.offsets import read_end_offsets
 from kreplica.system.deadline import Deadline
 

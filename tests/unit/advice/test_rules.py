@@ -16,8 +16,8 @@ from kreplica.advice.broker_rules import BROKER_RULES
 from kreplica.advice.facts import ClientFacts, ClusterFacts
 from kreplica.advice.model import Advice, ClientRule, Recommendation
 from kreplica.advice.topic_rules import TOPIC_RULES
-from kreplica.model.schema import CONFIGS
-from kreplica.model.table import Table
+from kreplica.model.tables.schema import CONFIGS
+from kreplica.model.tables.table import Table
 
 RULES = {rule.name: rule for rule in OWN_RULES}
 

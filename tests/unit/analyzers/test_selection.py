@@ -15,7 +15,7 @@ import pytest
 from generated_clusters import partition, snapshot_of
 
 from kreplica.errors import InputError
-from kreplica.model.schema import SCHEMA_VERSION
+from kreplica.model.tables.schema import SCHEMA_VERSION
 from kreplica.store.selection import Selection, Wanted, select_snapshots
 from kreplica.store.writing import write_snapshot
 

@@ -24,8 +24,8 @@ from commands.shared.printing.output import OutputFormat
 from kreplica.errors import ExitCode, UsageError
 from kreplica.fleet.baseline import read_baseline
 from kreplica.health.rules import Severity
-from kreplica.model.predicates import PREDICATES
-from kreplica.model.rows import names_of
+from kreplica.model.predicates.partitions import PREDICATES
+from kreplica.model.tables.rows import names_of
 from kreplica.store.selection import Wanted, select_snapshots
 from kreplica.store.writing import write_snapshot
 

@@ -22,8 +22,8 @@ from kreplica.config.mutes import Mute
 from kreplica.errors import ExitCode
 from kreplica.fleet.worsening import Key, Stretch
 from kreplica.health.rules import Severity
-from kreplica.model.predicates import PREDICATES
-from kreplica.model.rows import names_of
+from kreplica.model.predicates.partitions import PREDICATES
+from kreplica.model.tables.rows import names_of
 from kreplica.store.selection import Wanted, select_snapshots
 from kreplica.store.writing import write_snapshot
 

@@ -13,7 +13,7 @@ from commands.describe.gathering import gathered, print_groups
 from commands.shared.printing.screen import MOST_LISTED
 from commands.shared.printing.terminal import stdout_console
 from kreplica.health.listing import partition_rows
-from kreplica.model.evaluate import Evaluator
+from kreplica.model.predicates.evaluate import Evaluator
 
 BROKERS = [{"broker": broker, "alive": broker != 3, "fenced": broker == 3} for broker in (1, 2, 3, 4)]
 

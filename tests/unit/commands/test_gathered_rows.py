@@ -9,7 +9,7 @@ from msgspec import Struct
 from rich.console import Console
 
 from commands.shared.printing.screen import MOST_LISTED, print_gathered
-from kreplica.model.rows import Int32, Meaning, of_partition
+from kreplica.model.tables.rows import Int32, Meaning, of_partition
 
 
 class Row(Struct, frozen=True):

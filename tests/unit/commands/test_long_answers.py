@@ -20,9 +20,9 @@ from commands.shared.printing.output import OutputFormat
 from commands.shared.printing.screen import MEASURED, print_table
 from commands.shared.printing.streams import Ending, LongAnswer, emit_long
 from kreplica.errors import InputError
-from kreplica.model.columns import IntColumn, StringColumn
-from kreplica.model.schema import Field, Kind, TableSchema
-from kreplica.model.table import Table
+from kreplica.model.tables.columns import IntColumn, StringColumn
+from kreplica.model.tables.schema import Field, Kind, TableSchema
+from kreplica.model.tables.table import Table
 
 FIELDS = {"number": Kind.INT64, "word": Kind.STRING, "said": Kind.STRING}
 SCHEMA = TableSchema("t", tuple(Field(name, kind, nullable=True, doc="") for name, kind in FIELDS.items()), sort=())

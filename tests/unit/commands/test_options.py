@@ -9,7 +9,7 @@ import typer
 from typer.testing import CliRunner
 
 from commands.main import build_app
-from commands.shared.options import READ_TIMEOUT, SourceOptions, narrowed
+from commands.shared.options.common import READ_TIMEOUT, SourceOptions, narrowed
 
 
 def sources(**given: object) -> SourceOptions:

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from commands.shared.printing.parquet_rows import arrow_table
-from kreplica.model.schema import Kind
+from kreplica.model.tables.schema import Kind
 
 
 @pytest.mark.parametrize(

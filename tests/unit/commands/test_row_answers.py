@@ -13,7 +13,7 @@ from rich.console import Console
 
 from commands.shared.printing.output import Answer, OutputFormat, emit
 from commands.shared.printing.screen import print_rows
-from kreplica.model.rows import Int32, Meaning
+from kreplica.model.tables.rows import Int32, Meaning
 
 
 class Found(Struct, frozen=True, rename={"from_": "from"}):

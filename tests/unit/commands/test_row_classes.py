@@ -12,7 +12,7 @@ from commands.decode.offsets.rows import ComparedOffset, OffsetRow
 from commands.describe.rows import GROUP_ROWS
 from commands.history.answer import ROWS_NAMES
 from kreplica.health.listing import ROW_FIELDS, row_meanings
-from kreplica.model.rows import fields_of
+from kreplica.model.tables.rows import fields_of
 
 ROOT = Path(__file__).parents[3]
 

@@ -12,8 +12,8 @@ import pytest
 
 from kreplica.config.properties import property_warnings, translate
 from kreplica.errors import ConfigurationError
-from kreplica.sources.kafka.failures import Address, CredentialsRefusedError
-from kreplica.sources.kafka.sasl import next_bytes, sasl_client
+from kreplica.sources.kafka.connections.failures import Address, CredentialsRefusedError
+from kreplica.sources.kafka.connections.sasl import next_bytes, sasl_client
 from kreplica.system.redaction import without_secrets
 
 MSK = {

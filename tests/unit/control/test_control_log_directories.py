@@ -10,8 +10,7 @@ from answering_broker import AnsweringBroker
 from kreplica.config.handle import ClusterHandle
 from kreplica.control.log_directories import DirectoryResult, alter_log_directories
 from kreplica.errors import ChangeRefusedError
-from kreplica.sources.kafka.log_dirs import BrokerLogs, LogDir, read_broker_logs
-from kreplica.sources.kafka.messages import (
+from kreplica.sources.kafka.connections.messages import (
     AlterReplicaLogDirsRequest,
     AlterReplicaLogDirsResponse,
     DescribeLogDirsRequest,
@@ -19,6 +18,7 @@ from kreplica.sources.kafka.messages import (
     MetadataRequest,
     MetadataResponse,
 )
+from kreplica.sources.kafka.log_dirs import BrokerLogs, LogDir, read_broker_logs
 
 # org.apache.kafka.common.protocol.Errors
 NONE, REPLICA_NOT_AVAILABLE, CLUSTER_AUTHORIZATION_FAILED, LOG_DIR_NOT_FOUND = 0, 9, 31, 57

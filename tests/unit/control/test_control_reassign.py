@@ -13,7 +13,7 @@ from kreplica.config.handle import ClusterHandle
 from kreplica.control import reassign
 from kreplica.control.reassign import BATCH, PartitionKey, ReassignmentResult, alter_reassignments, reorder_replicas
 from kreplica.errors import AuthenticationError, ChangeRefusedError, UnreachableError
-from kreplica.sources.kafka.messages import (
+from kreplica.sources.kafka.connections.messages import (
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,
     ListPartitionReassignmentsRequest,

@@ -23,7 +23,7 @@ from kreplica.control.settings import (
 from kreplica.control.throttle import ListResult, extend_lists, set_rates, shrink_lists
 from kreplica.errors import ChangeRefusedError, UnreachableError
 from kreplica.model.throttles import DIRECTORY_RATE, FOLLOWER_LIST, FOLLOWER_RATE, LEADER_LIST, LEADER_RATE
-from kreplica.sources.kafka.messages import (
+from kreplica.sources.kafka.connections.messages import (
     DescribeQuorumRequest,
     DescribeQuorumResponse,
     IncrementalAlterConfigsRequest,

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kreplica.health.disks import DiskReport, LogDirectory, StrayReason, Trend, disk_report
-from kreplica.model.schema import CONFIGS, REPLICAS
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.model.table import Table
+from kreplica.model.tables.schema import CONFIGS, REPLICAS
+from kreplica.model.tables.table import Table
 
 GIB = 2**30
 

@@ -23,7 +23,7 @@ from kreplica.health.rules import (
     Severity,
     Smallest,
 )
-from kreplica.model.expressions import Column
+from kreplica.model.predicates.expressions import Column
 from kreplica.model.snapshot import ClusterSnapshot
 
 

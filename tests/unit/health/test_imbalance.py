@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from kreplica.engine.rules.controller.balance import kraft_passes, zookeeper_balances
 from kreplica.health.findings import find
 from kreplica.health.imbalance import BrokerBalance, Imbalance, Measure, diagnosis, imbalance_of, spreads_of
-from kreplica.model.schema import CONFIGS, REPLICAS
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.model.table import Table
+from kreplica.model.tables.schema import CONFIGS, REPLICAS
+from kreplica.model.tables.table import Table
 from kreplica.planner.preferred_leaders import plan_elections
 
 UP = [{"broker": broker, "alive": True, "rack": f"r{broker}"} for broker in (1, 2, 3)]

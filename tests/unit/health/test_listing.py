@@ -10,9 +10,9 @@ from generated_clusters import Cluster, clusters, partition, snapshot_of
 from hypothesis import given
 
 from kreplica.health.listing import ROW_FIELDS, ROW_KINDS, partition_rows
-from kreplica.model.columns import BoolColumn, IntColumn, IntListColumn
-from kreplica.model.evaluate import Evaluator
-from kreplica.model.schema import Kind
+from kreplica.model.predicates.evaluate import Evaluator
+from kreplica.model.tables.columns import BoolColumn, IntColumn, IntListColumn
+from kreplica.model.tables.schema import Kind
 
 FACTS = [
     "topic",

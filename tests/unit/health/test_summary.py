@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kreplica.health.listing import PlaceGroup, TopicGroup, by_broker, by_rack, by_topic, count_all
-from kreplica.model.evaluate import Evaluator
-from kreplica.model.predicates import PREDICATES
+from kreplica.model.predicates.evaluate import Evaluator
+from kreplica.model.predicates.partitions import PREDICATES
 
 
 @given(clusters())

@@ -18,10 +18,10 @@ from kreplica.history.coding import UNKNOWN, Coded, Coder, Paths
 from kreplica.history.folding import Exceptions, Fold, Runs, Told, fold, told_rows
 from kreplica.history.months.alignment import Beside, differing_rows, known_columns
 from kreplica.history.tables import TABLES, is_told, is_whole
-from kreplica.model import schema
-from kreplica.model.columns import IntListColumn, column_from_values
 from kreplica.model.snapshot import Gap
-from kreplica.model.table import Table
+from kreplica.model.tables import schema
+from kreplica.model.tables.columns import IntListColumn, column_from_values
+from kreplica.model.tables.table import Table
 
 PARTITIONS = TABLES[0]
 MEANT = {"leader": (0, 7, -1), "elr": ([], [1], [1, -2]), "topic_id": ("", "a", "ä")}

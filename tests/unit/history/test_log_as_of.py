@@ -17,9 +17,9 @@ from kreplica.history.months.month import Incoming
 from kreplica.history.months.observations import taken_ms_of
 from kreplica.history.reading import open_history
 from kreplica.history.tables import LOG_TABLES
-from kreplica.model.schema import CONFIGS
 from kreplica.model.snapshot import ClusterSnapshot, Gap
-from kreplica.model.table import Table
+from kreplica.model.tables.schema import CONFIGS
+from kreplica.model.tables.table import Table
 from kreplica.sources.dumps.kraft import read_kraft_metadata
 from kreplica.sources.dumps.kraft_log import log_slices
 from kreplica.system.stores.storage import LocalStorage

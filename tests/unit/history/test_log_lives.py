@@ -24,8 +24,8 @@ from kreplica.history.lives.rows import BrokerStretch, PartitionStretch
 from kreplica.history.model import Observation
 from kreplica.history.months.month import Incoming
 from kreplica.history.months.observations import taken_ms_of
-from kreplica.model.schema import CONFIGS
-from kreplica.model.table import Table
+from kreplica.model.tables.schema import CONFIGS
+from kreplica.model.tables.table import Table
 from kreplica.sources.dumps.kraft import read_kraft_metadata
 from kreplica.store.selection import Wanted
 from kreplica.system.stores.storage import LocalStorage

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from kreplica.history.moments.log_as_of import LoggedState
 from kreplica.history.months.log_steps import LogStep, StepKind
-from kreplica.model.schema import BROKERS, CONFIGS, PARTITIONS, TableSchema
-from kreplica.model.table import Table
+from kreplica.model.tables.schema import BROKERS, CONFIGS, PARTITIONS, TableSchema
+from kreplica.model.tables.table import Table
 
 TOPICS = st.sampled_from(["orders", "audit", "ü"])
 SETTING_NAMES = st.sampled_from(["min.insync.replicas", "unclean.leader.election.enable", "flush.ms"])

@@ -18,8 +18,8 @@ from kreplica.history.ingest import ingest
 from kreplica.history.pauses import pauses
 from kreplica.history.selection import Chosen, KeyFilter, choose, storage_of
 from kreplica.history.tables import TABLES
-from kreplica.model.schema import QUORUM
-from kreplica.model.table import Table
+from kreplica.model.tables.schema import QUORUM
+from kreplica.model.tables.table import Table
 from kreplica.store.selection import Wanted
 from kreplica.system.stores.storage import LocalStorage
 

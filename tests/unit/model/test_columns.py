@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kreplica.model.columns import BoolColumn, IntListColumn, column_from_values, differing, joined, null_column
-from kreplica.model.schema import TABLES, Kind
+from kreplica.model.tables.columns import BoolColumn, IntListColumn, column_from_values, differing, joined, null_column
+from kreplica.model.tables.schema import TABLES, Kind
 
 VALUES: dict[Kind, st.SearchStrategy[Any]] = {
     Kind.INT32: st.integers(-(2**31), 2**31 - 1),

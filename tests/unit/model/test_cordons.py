@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from kreplica.model.cordons import cordoned_brokers, cordoned_directories
-from kreplica.model.schema import CONFIGS
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.model.table import Table
+from kreplica.model.tables.schema import CONFIGS
+from kreplica.model.tables.table import Table
 from tests.support.generated_clusters import snapshot_of
 
 

@@ -12,11 +12,11 @@ from generated_clusters import Cluster, clusters, partition, snapshot_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kreplica.model import expressions as ex
-from kreplica.model.columns import column_from_values
-from kreplica.model.evaluate import Evaluator
-from kreplica.model.expressions import Expression
-from kreplica.model.schema import Kind
+from kreplica.model.predicates import expressions as ex
+from kreplica.model.predicates.evaluate import Evaluator
+from kreplica.model.predicates.expressions import Expression
+from kreplica.model.tables.columns import column_from_values
+from kreplica.model.tables.schema import Kind
 
 Row = Mapping[str, Any]
 

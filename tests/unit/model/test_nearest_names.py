@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kreplica.engine.settings import SETTINGS
-from kreplica.model.nearest_names import LISTED, nearest_names, nearest_or_known
+from kreplica.model.wording.nearest_names import LISTED, nearest_names, nearest_or_known
 
 NUMBERS = [f"n{number}" for number in range(LISTED + 1)]
 

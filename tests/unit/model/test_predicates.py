@@ -7,9 +7,9 @@ import pytest
 from generated_clusters import Cluster, clusters, partition, snapshot_of
 from hypothesis import given
 
-from kreplica.model.evaluate import Evaluator
-from kreplica.model.expressions import RacksOf
-from kreplica.model.predicates import (
+from kreplica.model.predicates.evaluate import Evaluator
+from kreplica.model.predicates.expressions import RacksOf
+from kreplica.model.predicates.partitions import (
     EFFECTIVE_MIN_ISR,
     EFFECTIVE_RACKS,
     MISSING,

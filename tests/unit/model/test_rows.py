@@ -9,8 +9,8 @@ from typing import Annotated
 import pytest
 from msgspec import Struct
 
-from kreplica.model.rows import Int32, Meaning, fields_of, kinds_of, names_of, values_of
-from kreplica.model.schema import Kind
+from kreplica.model.tables.rows import Int32, Meaning, fields_of, kinds_of, names_of, values_of
+from kreplica.model.tables.schema import Kind
 
 
 class Side(StrEnum):

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from generated_clusters import NOON, partition, snapshot_of
 
-from kreplica.model.schema import BROKERS, QUORUM, TABLES
 from kreplica.model.snapshot import ClusterSnapshot, controller_of, utc_now
-from kreplica.model.table import Table
+from kreplica.model.tables.schema import BROKERS, QUORUM, TABLES
+from kreplica.model.tables.table import Table
 from kreplica.store.manifest import read_manifest
 
 

@@ -10,9 +10,9 @@ from generated_clusters import Cluster, clusters, partition
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kreplica.model.columns import column_from_values
-from kreplica.model.schema import BROKERS, CONFIGS, PARTITIONS, QUORUM, TABLES, Kind, TableSchema
-from kreplica.model.table import Table
+from kreplica.model.tables.columns import column_from_values
+from kreplica.model.tables.schema import BROKERS, CONFIGS, PARTITIONS, QUORUM, TABLES, Kind, TableSchema
+from kreplica.model.tables.table import Table
 
 
 @given(clusters(), st.randoms(use_true_random=False))

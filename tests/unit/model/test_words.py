@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kreplica.model.words import counted, ids, listed, named
+from kreplica.model.wording.words import counted, ids, listed, named
 
 
 def test_a_number_agrees_with_its_noun() -> None:

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from kreplica.engine.rules.controller.topic_assignment import place_rack_aware, place_striped
 from kreplica.errors import UsageError
-from kreplica.model.schema import BROKERS, PARTITIONS
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.model.table import Table
+from kreplica.model.tables.schema import BROKERS, PARTITIONS
+from kreplica.model.tables.table import Table
 from kreplica.planner.java_random import JavaRandom
 from kreplica.planner.topic_placement import PlacementAlgorithm, place_topic, seed_of
 

@@ -17,9 +17,9 @@ from kreplica.engine.setup import SECOND
 from kreplica.engine.versions.features import with_features
 from kreplica.engine.versions.supported import ControllerKind, version_named
 from kreplica.errors import UsageError
-from kreplica.model.schema import BROKERS, CONFIGS, PARTITIONS
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.model.table import Table
+from kreplica.model.tables.schema import BROKERS, CONFIGS, PARTITIONS
+from kreplica.model.tables.table import Table
 from kreplica.scenarios.own_cluster import MOST_PARTITIONS, OwnCluster, known_version, own_cluster
 from kreplica.scenarios.playing import play
 from kreplica.sources.dumps.describe import read_describe_text

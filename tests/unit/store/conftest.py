@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from kreplica.model.schema import BROKERS, CONFIGS, GROUPS, PARTITIONS
 from kreplica.model.snapshot import ClusterSnapshot, Gap
-from kreplica.model.table import Table
+from kreplica.model.tables.schema import BROKERS, CONFIGS, GROUPS, PARTITIONS
+from kreplica.model.tables.table import Table
 
 NOON = datetime(2026, 3, 1, 12, 0, 0, 125000, tzinfo=UTC)
 

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kreplica.errors import InputError
-from kreplica.model.columns import IntColumn, IntListColumn
-from kreplica.model.schema import BROKERS, LOG_DIRS, PARTITIONS, TABLES, Field, Kind, TableSchema
-from kreplica.model.table import Table
+from kreplica.model.tables.columns import IntColumn, IntListColumn
+from kreplica.model.tables.schema import BROKERS, LOG_DIRS, PARTITIONS, TABLES, Field, Kind, TableSchema
+from kreplica.model.tables.table import Table
 from kreplica.store.arrow import arrow_schema, from_arrow, to_arrow
 
 INT32 = st.integers(-(2**31), 2**31 - 1)
@@ -41,7 +41,7 @@ SCHEMAS_AND_ROWS = st.sampled_from(TABLES).flatmap(
 
 def _table_in_order(schema: TableSchema, rows: list[dict[str, Any]]) -> Table:
     """Rows as they are: from_rows would sort them."""
-    from kreplica.model.columns import column_from_values
+    from kreplica.model.tables.columns import column_from_values
 
     columns = {field.name: column_from_values(field.kind, [row[field.name] for row in rows]) for field in schema.fields}
     return Table(schema, columns)

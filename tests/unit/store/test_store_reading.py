@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from kreplica.errors import InputError
-from kreplica.model.schema import TABLES
 from kreplica.model.snapshot import ClusterSnapshot
+from kreplica.model.tables.schema import TABLES
 from kreplica.store.manifest import read_manifest
 from kreplica.store.reading import (
     list_manifests,

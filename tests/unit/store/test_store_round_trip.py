@@ -12,9 +12,9 @@ from examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kreplica.model.schema import PARTITIONS, TABLES, Field, Kind, TableSchema
 from kreplica.model.snapshot import ClusterSnapshot, Gap
-from kreplica.model.table import Table
+from kreplica.model.tables.schema import PARTITIONS, TABLES, Field, Kind, TableSchema
+from kreplica.model.tables.table import Table
 from kreplica.store.reading import read_dump_directory
 from kreplica.store.writing import write_snapshot
 

@@ -21,9 +21,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from kreplica.errors import UsageError
-from kreplica.model.schema import CONFIGS, PARTITIONS
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.model.table import Table
+from kreplica.model.tables.schema import CONFIGS, PARTITIONS
+from kreplica.model.tables.table import Table
 from kreplica.store.manifest import read_manifest
 from kreplica.store.reading import list_manifests, read_dump_directory, verify
 from kreplica.store.writing import write_snapshot
@@ -300,8 +300,8 @@ def test_data_files_without_a_manifest_are_left_and_ignored(tmp_path: Path, make
 def test_a_null_where_none_may_be_is_a_defect_of_the_source(tmp_path: Path, make_snapshot: MakeSnapshot) -> None:
     import dataclasses
 
-    from kreplica.model.columns import null_column
-    from kreplica.model.schema import Kind
+    from kreplica.model.tables.columns import null_column
+    from kreplica.model.tables.schema import Kind
 
     snapshot = make_snapshot()
     columns = {**snapshot.configs.columns, "origin": null_column(Kind.STRING, len(snapshot.configs))}
@@ -316,9 +316,9 @@ def test_pandas_is_not_imported_on_the_way() -> None:
         """
         import sys, tempfile
         from datetime import UTC, datetime
-        from kreplica.model.schema import PARTITIONS
+        from kreplica.model.tables.schema import PARTITIONS
         from kreplica.model.snapshot import ClusterSnapshot
-        from kreplica.model.table import Table
+        from kreplica.model.tables.table import Table
         from kreplica.store.reading import read_dump_directory
         from kreplica.store.writing import write_snapshot
 

@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from kreplica.errors import InputError
-from kreplica.model.schema import BROKERS, PARTITIONS, TABLES
-from kreplica.model.table import Table
+from kreplica.model.tables.schema import BROKERS, PARTITIONS, TABLES
+from kreplica.model.tables.table import Table
 from kreplica.store.manifest import SnapshotFacts
 from kreplica.store.parquet import TableReader, encode_table
 from kreplica.store.reading import SnapshotReader, list_manifests, read_snapshot_files

@@ -27,8 +27,8 @@ from kreplica.errors import (
 )
 from kreplica.monitoring import clusters, snapshots
 from kreplica.sources.dumps.dump import read_sample
-from kreplica.sources.kafka.connection import BrokerConnection
-from kreplica.sources.kafka.failures import Address, BrokerFailure
+from kreplica.sources.kafka.connections.connection import BrokerConnection
+from kreplica.sources.kafka.connections.failures import Address, BrokerFailure
 from kreplica.store.reading import list_manifests
 from kreplica.store.selection import Wanted, select_snapshots
 from kreplica.store.writing import write_snapshot

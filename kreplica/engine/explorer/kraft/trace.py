@@ -37,7 +37,7 @@ from kreplica.engine.explorer.one_partition.trace import (
 )
 from kreplica.engine.rules.replication.replica_set import NO_LEADER, contains, members
 from kreplica.engine.trace import Event, Kind
-from kreplica.model.words import ids
+from kreplica.model.wording.words import ids
 
 _NAMES = {
     REGISTER: "BrokerRegistration",

@@ -21,7 +21,7 @@ from kreplica.engine.explorer.one_partition.trace import (
 from kreplica.engine.explorer.settings.state import MOST_EPOCH, SettingsState
 from kreplica.engine.rules.replication.replica_set import NO_LEADER, contains, members
 from kreplica.engine.trace import Event, Kind
-from kreplica.model.words import listed
+from kreplica.model.wording.words import listed
 
 _EPOCHS = MOST_EPOCH + 1
 

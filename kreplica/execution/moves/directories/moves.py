@@ -27,7 +27,7 @@ from kreplica.execution.moves.plans.journal import DirectoryNote, DirectoryResul
 from kreplica.execution.moves.plans.plan import queued_directory
 from kreplica.execution.moves.plans.progress import MoveState
 from kreplica.execution.plan_journal import Operation
-from kreplica.model.words import counted
+from kreplica.model.wording.words import counted
 from kreplica.sources.kafka.log_dirs import BrokerLogs
 
 if TYPE_CHECKING:

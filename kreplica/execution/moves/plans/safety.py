@@ -10,7 +10,7 @@ from kreplica.engine.projection.leaving_replicas import min_isr_known
 from kreplica.engine.rules.controller.reassignment import Awaited
 from kreplica.engine.rules.replication.replica_set import NO_LEADER, everybody, members, without
 from kreplica.model.snapshot import MetadataMode
-from kreplica.model.words import ids, named
+from kreplica.model.wording.words import ids, named
 from kreplica.planner.reassignment.intermediate_states import (
     DEFAULT_MARGIN,
     Controller,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from kreplica.model.words import ids
+from kreplica.model.wording.words import ids
 
 if TYPE_CHECKING:
     from kreplica.execution.moves.plans.change import ReplicaChange

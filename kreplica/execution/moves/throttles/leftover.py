@@ -20,7 +20,7 @@ from msgspec import Struct, structs
 from kreplica.control.boundary import require_brokers, require_writable
 from kreplica.control.settings import EntityType, Operation, SettingChange, SettingResult, alter_settings
 from kreplica.errors import ExitCode, UsageError
-from kreplica.model.rows import Meaning
+from kreplica.model.tables.rows import Meaning
 from kreplica.model.throttles import (
     DIRECTORY_RATE,
     FOLLOWER_LIST,

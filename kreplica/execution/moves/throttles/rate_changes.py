@@ -20,9 +20,9 @@ from kreplica.execution.moves.throttles.automatic_rate import (
     decide,
     first_rate,
 )
-from kreplica.model.evaluate import Evaluator
-from kreplica.model.predicates import UNDER_REPLICATED_BEFORE_2_5
-from kreplica.model.words import rate_words
+from kreplica.model.predicates.evaluate import Evaluator
+from kreplica.model.predicates.partitions import UNDER_REPLICATED_BEFORE_2_5
+from kreplica.model.wording.words import rate_words
 
 if TYPE_CHECKING:
     from kreplica.execution.moves.plans.change import ReplicaChange

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from kreplica.execution.moves.throttles.automatic_rate import ADVISED_RATE, RateBounds
 from kreplica.execution.plan import PartitionKey
-from kreplica.model.words import listed, rate_words
+from kreplica.model.wording.words import listed, rate_words
 from kreplica.sources.kafka.log_dirs import BrokerLogs
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 
 from kreplica.fleet.cluster import Span
 from kreplica.fleet.lasting import Lasting
-from kreplica.model.columns import Indices, Mask
+from kreplica.model.tables.columns import Indices, Mask
 
 RESTART_MS = 30 * 60_000
 """A restart of one broker takes no longer."""

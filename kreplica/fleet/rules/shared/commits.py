@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 from kreplica.fleet.cluster import ClusterHistory
-from kreplica.model.schema import GROUPS
+from kreplica.model.tables.schema import GROUPS
 
 
 @dataclass(slots=True)

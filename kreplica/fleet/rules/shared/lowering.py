@@ -11,8 +11,8 @@ from kreplica.fleet.cluster import ClusterHistory, Span
 from kreplica.fleet.finding import Certainty, FleetFinding
 from kreplica.fleet.lasting import Lasting
 from kreplica.health.rules import Severity
-from kreplica.model.columns import IntColumn
-from kreplica.model.words import counted
+from kreplica.model.tables.columns import IntColumn
+from kreplica.model.wording.words import counted
 
 
 @dataclass(slots=True)

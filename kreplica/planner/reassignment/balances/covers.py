@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kreplica.model.columns import Indices, Integers
+from kreplica.model.tables.columns import Indices, Integers
 
 MOST_SUMS = 50_000
 """Different sums up to which the least cover is found exactly: some 15 replicas of unlike sizes, more of like ones."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from kreplica.model.columns import Indices, Integers
+from kreplica.model.tables.columns import Indices, Integers
 from kreplica.planner.reassignment.board import Board, Layout, Room
 from kreplica.planner.reassignment.problem import NOBODY, Matrix
 

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kreplica.model.columns import Integers, Mask
+from kreplica.model.tables.columns import Integers, Mask
 from kreplica.planner.reassignment.problem import NOBODY, Matrix
 
 _FAR = np.iinfo(np.int64).max // 4

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kreplica.model.columns import Indices, Integers, Mask
+from kreplica.model.tables.columns import Indices, Integers, Mask
 from kreplica.planner.reassignment.board import Board, Layout, Room, closed_groups, count_limits, loads_of
 from kreplica.planner.reassignment.problem import NOBODY, Matrix, held
 

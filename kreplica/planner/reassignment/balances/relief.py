@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kreplica.errors import UsageError
-from kreplica.model.columns import Indices, Mask
+from kreplica.model.tables.columns import Indices, Mask
 from kreplica.planner.reassignment.balances.covers import least_cover
 from kreplica.planner.reassignment.balances.loads import closest_cover
 from kreplica.planner.reassignment.board import Board, Layout

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kreplica.model.columns import Indices, Integers, Mask
+from kreplica.model.tables.columns import Indices, Integers, Mask
 from kreplica.planner.reassignment.board import Board, Layout, Room, closed_groups, count_limits
 from kreplica.planner.reassignment.constraints import Constraints
 from kreplica.planner.reassignment.problem import NOBODY, Assignment, Matrix, Problem, held

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kreplica.model.columns import Indices, Integers, Mask
+from kreplica.model.tables.columns import Indices, Integers, Mask
 from kreplica.planner.reassignment.certificates.certificate import Quantity
 from kreplica.planner.reassignment.constraints import Constraints, per_rack
 from kreplica.planner.reassignment.problem import NOBODY, Problem

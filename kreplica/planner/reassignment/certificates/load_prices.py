@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kreplica.model.columns import Integers, Mask
+from kreplica.model.tables.columns import Integers, Mask
 from kreplica.planner.reassignment.board import loads_of
 from kreplica.planner.reassignment.certificates.dual_bound import dual_bound
 from kreplica.planner.reassignment.constraints import Constraints

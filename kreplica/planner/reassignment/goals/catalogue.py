@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kreplica.model.columns import Mask
+from kreplica.model.tables.columns import Mask
 from kreplica.planner.reassignment.constraints import Constraints
 from kreplica.planner.reassignment.goals.distinct_brokers import DistinctBrokers
 from kreplica.planner.reassignment.goals.emptied_brokers import EmptiedBrokers

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kreplica.model.columns import Integers
-from kreplica.model.words import counted
+from kreplica.model.tables.columns import Integers
+from kreplica.model.wording.words import counted
 from kreplica.planner.reassignment.constraints import Constraints
 from kreplica.planner.reassignment.problem import NOBODY, Matrix, Problem, held
 

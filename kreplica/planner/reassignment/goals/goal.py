@@ -6,7 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
-from kreplica.model.columns import Integers, Mask
+from kreplica.model.tables.columns import Integers, Mask
 from kreplica.planner.reassignment.constraints import Constraints
 from kreplica.planner.reassignment.problem import Matrix, Problem
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kreplica.model.columns import Integers, Mask
+from kreplica.model.tables.columns import Integers, Mask
 from kreplica.planner.reassignment.certificates.certificate import Bound, BoundKind, Certificate, Load, Missed, Quantity
 from kreplica.planner.reassignment.certificates.dual_bound import dual_bound, move_costs
 from kreplica.planner.reassignment.constraints import UNLIMITED, Constraints, make_constraints

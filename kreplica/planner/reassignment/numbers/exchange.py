@@ -17,7 +17,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from kreplica.model.columns import Indices, Integers, Mask
+from kreplica.model.tables.columns import Indices, Integers, Mask
 from kreplica.planner.reassignment.constraints import UNLIMITED, Constraints, per_rack
 from kreplica.planner.reassignment.problem import NOBODY, Matrix, Problem, held
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from kreplica.errors import MissingExtraError
-from kreplica.model.columns import Indices, Integers, Mask
+from kreplica.model.tables.columns import Indices, Integers, Mask
 from kreplica.planner.reassignment.constraints import Constraints, per_rack
 from kreplica.planner.reassignment.numbers.placement import Choice, place
 from kreplica.planner.reassignment.problem import NOBODY, Assignment, Problem

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kreplica.model.columns import Indices, Integers, Mask
+from kreplica.model.tables.columns import Indices, Integers, Mask
 from kreplica.planner.reassignment.constraints import UNLIMITED, Constraints, Counts, per_rack
 from kreplica.planner.reassignment.numbers.handing_on import within_ranges
 from kreplica.planner.reassignment.numbers.placement import Choice, in_old_places, place, quotas

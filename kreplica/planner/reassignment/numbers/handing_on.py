@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kreplica.model.columns import Indices, Integers, Mask
+from kreplica.model.tables.columns import Indices, Integers, Mask
 from kreplica.planner.reassignment.constraints import Constraints, per_rack
 from kreplica.planner.reassignment.numbers.placement import in_old_places
 from kreplica.planner.reassignment.problem import NOBODY, Assignment, Matrix, Problem, held, replica_counts

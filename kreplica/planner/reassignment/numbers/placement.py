@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kreplica.model.columns import Indices, Integers, Mask
+from kreplica.model.tables.columns import Indices, Integers, Mask
 from kreplica.planner.reassignment.constraints import Constraints, Counts
 from kreplica.planner.reassignment.problem import NOBODY, Assignment, Matrix, Problem, held
 

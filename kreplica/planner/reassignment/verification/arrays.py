@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from kreplica.model.columns import Indices, Integers, IntListColumn, Mask
 from kreplica.model.snapshot import ClusterSnapshot
+from kreplica.model.tables.columns import Indices, Integers, IntListColumn, Mask
 from kreplica.planner.reassignment.certificates.certificate import Certificate, Load
 
 Targets = Mapping[tuple[str, int], tuple[int, ...]]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from kreplica.model.columns import Integers
+from kreplica.model.tables.columns import Integers
 from kreplica.planner.reassignment.certificates.certificate import (
     Bound,
     BoundKind,

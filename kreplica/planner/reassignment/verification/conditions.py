@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from kreplica.model.columns import Integers, Mask
+from kreplica.model.tables.columns import Integers, Mask
 from kreplica.planner.reassignment.verification.arrays import PlanArrays, held
 
 _FAR = 1 << 61

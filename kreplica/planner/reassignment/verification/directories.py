@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from kreplica.model.columns import Integers
 from kreplica.model.cordons import cordoned_directories
 from kreplica.model.snapshot import ClusterSnapshot
+from kreplica.model.tables.columns import Integers
 from kreplica.planner.reassignment.certificates.certificate import DirectoryRelief, Load
 from kreplica.planner.reassignment.verification.arrays import PlanArrays
 

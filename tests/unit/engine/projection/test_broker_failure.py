@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from plain_controllers import NONE, Partition, ZooKeeperController, kraft_broker_stops
 
 from kreplica.engine.projection.failure import Failure, fail, stop_brokers
-from kreplica.model.schema import REPLICAS
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.model.table import Table
+from kreplica.model.tables.schema import REPLICAS
+from kreplica.model.tables.table import Table
 
 IDS = [101, 7, 40, 3]
 KRAFT = {"metadata.version": 25}

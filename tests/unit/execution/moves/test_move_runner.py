@@ -15,8 +15,8 @@ from kreplica.execution.moves.plans.plan_file import write_replica_plan
 from kreplica.execution.moves.runner import refuse_second_runner, run_moves
 from kreplica.execution.moves.taking_back import take_back
 from kreplica.execution.plan_journal import Operation, Phase
-from kreplica.model.schema import PARTITIONS
-from kreplica.model.table import Table
+from kreplica.model.tables.schema import PARTITIONS
+from kreplica.model.tables.table import Table
 from kreplica.planner.reassignment.steps import MoveLimits
 
 LEADER, FOLLOWER = "leader.replication.throttled", "follower.replication.throttled"

@@ -18,7 +18,7 @@ from kreplica.execution.moves.throttles.rate_warnings import (
     measured_writes,
     small_rate,
 )
-from kreplica.model.words import rate_words
+from kreplica.model.wording.words import rate_words
 from kreplica.planner.reassignment.changed_directory import ChangedDirectory
 from kreplica.planner.reassignment.steps import MoveLimits
 

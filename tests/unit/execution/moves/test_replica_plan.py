@@ -19,9 +19,9 @@ from kreplica.execution.moves.plans.plan_file import plan_kind, read_replica_pla
 from kreplica.execution.plan import PlanKind, plan_leaders
 from kreplica.execution.plan_file import read_plan, write_plan
 from kreplica.execution.rebalance.plan_state import open_plan
-from kreplica.model.schema import REPLICAS
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.model.table import Table
+from kreplica.model.tables.schema import REPLICAS
+from kreplica.model.tables.table import Table
 from kreplica.planner.reassignment.steps import MoveLimits
 
 NOW = "2026-03-01T12:00:00+00:00"

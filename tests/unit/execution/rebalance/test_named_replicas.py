@@ -8,9 +8,9 @@ import pytest
 
 from kreplica.execution.moves.plans.change import ReplicaChange
 from kreplica.execution.rebalance.named_replicas import named_certificate, refused_directories
-from kreplica.model.schema import REPLICAS
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.model.table import Table
+from kreplica.model.tables.schema import REPLICAS
+from kreplica.model.tables.table import Table
 from kreplica.planner.reassignment.certificates.certificate import Quantity
 from kreplica.planner.reassignment.verification.verify import verify
 from tests.support.generated_clusters import partition, snapshot_of

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from kreplica.errors import InputError, UsageError
 from kreplica.execution.roll.plan import RollOptions, RollPlan, plan_roll, read_roll, restartable_nodes, write_roll
 from kreplica.health.impact.stop import judge_stop
-from kreplica.model.schema import QUORUM
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.model.table import Table
+from kreplica.model.tables.schema import QUORUM
+from kreplica.model.tables.table import Table
 from kreplica.planner.restart_waves import BoundKind
 
 IDS = [7, 3, 40, 101]

@@ -17,7 +17,7 @@ from kreplica.health.causes.cause import KINDS, UNKNOWN, CauseKind
 from kreplica.health.causes.lag_rules import slow_follower, slow_leader
 from kreplica.health.causes.set_cover import smallest_covers
 from kreplica.health.causes.smallest_set import Key, _Merger, find_culprits
-from kreplica.model.evaluate import Evaluator
+from kreplica.model.predicates.evaluate import Evaluator
 from kreplica.model.snapshot import ClusterSnapshot
 
 Counted = dict[Key, tuple[int, int, bool]]

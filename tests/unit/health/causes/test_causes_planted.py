@@ -11,7 +11,7 @@ from planted_faults import FAULTS, Planted, Truth
 
 from kreplica.health.causes import Explanation, explain
 from kreplica.health.causes.smallest_set import find_culprits
-from kreplica.model.evaluate import Evaluator
+from kreplica.model.predicates.evaluate import Evaluator
 
 SINGLED_OUT = {
     "broker_gone": {"broker-gone 3"},

@@ -10,10 +10,10 @@ import pytest
 from generated_clusters import partition, snapshot_of
 
 from kreplica.health.causes import explain
-from kreplica.model.evaluate import Evaluator
-from kreplica.model.schema import CONFIGS, QUORUM
+from kreplica.model.predicates.evaluate import Evaluator
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.model.table import Table
+from kreplica.model.tables.schema import CONFIGS, QUORUM
+from kreplica.model.tables.table import Table
 
 ALIVE = [{"broker": number, "alive": True, "fenced": False} for number in (1, 2, 3, 4)]
 

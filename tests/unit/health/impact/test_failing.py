@@ -16,9 +16,9 @@ from kreplica.health.impact.loss_ranges import candidates, copies_to_ask, with_p
 from kreplica.health.impact.restart import judge_rolling_restart
 from kreplica.health.impact.stop import Accepted, judge_stop
 from kreplica.health.impact.vocabulary import FAILURE_IMPACTS, Impact
-from kreplica.model.schema import QUORUM, REPLICAS
 from kreplica.model.snapshot import ClusterSnapshot, LogPosition
-from kreplica.model.table import Table
+from kreplica.model.tables.schema import QUORUM, REPLICAS
+from kreplica.model.tables.table import Table
 
 BROKERS = [{"broker": broker, "alive": True, "rack": f"r{broker}"} for broker in (1, 2, 3)]
 DOWN_3 = [*BROKERS[:2], {"broker": 3, "alive": False}]

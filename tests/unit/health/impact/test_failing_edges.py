@@ -11,9 +11,9 @@ from generated_clusters import partition, snapshot_of
 from kreplica.engine.projection.changes import Changes
 from kreplica.health.impact.fail import QUORUM_NOT_KNOWN, FailureJudgement, controller_left, judge_failure
 from kreplica.health.impact.vocabulary import Impact
-from kreplica.model.schema import QUORUM, REPLICAS
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.model.table import Table
+from kreplica.model.tables.schema import QUORUM, REPLICAS
+from kreplica.model.tables.table import Table
 
 ZOOKEEPER = {"source": "zookeeper", "controller": 1}
 

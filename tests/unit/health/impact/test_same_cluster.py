@@ -13,7 +13,7 @@ from kreplica.health.findings import find
 from kreplica.health.impact.fail import judge_failure
 from kreplica.health.impact.vocabulary import FAILURE_IMPACTS, Impact
 from kreplica.health.listing import count_all
-from kreplica.model.evaluate import Evaluator
+from kreplica.model.predicates.evaluate import Evaluator
 
 LISTS = ("replicas", "isr", "adding", "removing", "elr", "offline_replicas")
 

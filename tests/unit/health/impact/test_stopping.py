@@ -12,9 +12,9 @@ from generated_clusters import partition, snapshot_of
 from kreplica.health.impact.stop import Accepted, StopJudgement, judge_stop
 from kreplica.health.impact.vocabulary import Impact
 from kreplica.health.quorum import SILENT_MS, quorum_without
-from kreplica.model.schema import QUORUM
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.model.table import Table
+from kreplica.model.tables.schema import QUORUM
+from kreplica.model.tables.table import Table
 
 BROKERS = [{"broker": broker, "alive": True, "rack": "ab"[broker % 2]} for broker in (1, 2, 3)]
 UP = [{**broker} for broker in BROKERS]

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kreplica.errors import UsageError
-from kreplica.model.schema import QUORUM
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.model.table import Table
+from kreplica.model.tables.schema import QUORUM
+from kreplica.model.tables.table import Table
 from kreplica.planner.reassignment.dead_brokers import dead_brokers
 from tests.support.generated_clusters import NOON, partition, snapshot_of
 

@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from kreplica.model.rows import fields_of
-from kreplica.model.schema import BROKERS, PARTITIONS, REPLICAS
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.model.table import Table
+from kreplica.model.tables.rows import fields_of
+from kreplica.model.tables.schema import BROKERS, PARTITIONS, REPLICAS
+from kreplica.model.tables.table import Table
 from kreplica.planner.reassignment.changed_directory import ChangedDirectory
 from kreplica.planner.reassignment.effects import BrokerEffect, RackEffect, effects_of
 from kreplica.planner.reassignment.problem import NOBODY, Problem, make_problem

@@ -9,7 +9,7 @@ from examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kreplica.model.columns import Integers, Mask
+from kreplica.model.tables.columns import Integers, Mask
 from kreplica.planner.reassignment.balances.leaders import LeaderPlan, balance_leaders, leader_bounds, with_leaders
 from kreplica.planner.reassignment.problem import NOBODY, Matrix
 

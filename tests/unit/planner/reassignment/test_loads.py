@@ -10,7 +10,7 @@ from examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kreplica.model.columns import Integers, Mask
+from kreplica.model.tables.columns import Integers, Mask
 from kreplica.planner.reassignment.balances.loads import LoadRange, balance_load, closest_cover, load_bound, load_range
 from kreplica.planner.reassignment.board import Layout
 

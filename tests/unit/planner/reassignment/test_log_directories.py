@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kreplica.errors import UsageError
-from kreplica.model.schema import BROKERS, LOG_DIRS, PARTITIONS, REPLICAS
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.model.table import Table
+from kreplica.model.tables.schema import BROKERS, LOG_DIRS, PARTITIONS, REPLICAS
+from kreplica.model.tables.table import Table
 from kreplica.planner.reassignment.balances.relief import relieve
 from kreplica.planner.reassignment.board import Layout
 from kreplica.planner.reassignment.log_directories import (

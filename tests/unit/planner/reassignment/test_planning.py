@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kreplica.errors import UsageError
-from kreplica.model.schema import BROKERS
-from kreplica.model.table import Table
+from kreplica.model.tables.schema import BROKERS
+from kreplica.model.tables.table import Table
 from kreplica.planner.reassignment.effects import effects_of
 from kreplica.planner.reassignment.planning import PlanningLimits, plan_reassignment
 from kreplica.planner.reassignment.problem import bytes_moved, leader_changes, moves, replica_counts

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from kreplica.errors import UsageError
-from kreplica.model.schema import REPLICAS
-from kreplica.model.table import Table
+from kreplica.model.tables.schema import REPLICAS
+from kreplica.model.tables.table import Table
 from kreplica.planner.reassignment.problem import (
     NOBODY,
     Assignment,

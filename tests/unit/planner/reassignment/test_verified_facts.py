@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kreplica.model.schema import REPLICAS
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.model.table import Table
+from kreplica.model.tables.schema import REPLICAS
+from kreplica.model.tables.table import Table
 from kreplica.planner.reassignment.certificates.certificate import (
     Bound,
     BoundKind,

@@ -15,8 +15,8 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from kreplica.errors import InputError
-from kreplica.model.schema import TABLES
 from kreplica.model.snapshot import ClusterSnapshot
+from kreplica.model.tables.schema import TABLES
 from kreplica.sources.dumps.dump import read_dump
 from kreplica.store.reading import list_manifests, read_dump_directory, read_snapshot_files
 from kreplica.store.writing import write_snapshot

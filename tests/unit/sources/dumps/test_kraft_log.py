@@ -27,7 +27,7 @@ from kreplica.formats.metadata_log.records import RECORD_TYPES
 from kreplica.history.lives.rows import PartitionStretch
 from kreplica.history.months.log_steps import LogSlice, StepKind
 from kreplica.history.tables import LOG_TABLES
-from kreplica.model.table import Table
+from kreplica.model.tables.table import Table
 from kreplica.sources.dumps import kraft_log
 from kreplica.sources.dumps.kraft import read_kraft_metadata
 from kreplica.sources.dumps.kraft_log import log_slices

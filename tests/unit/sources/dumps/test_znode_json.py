@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kreplica.errors import InputError
-from kreplica.model.evaluate import Evaluator
-from kreplica.model.predicates import predicate
+from kreplica.model.predicates.evaluate import Evaluator
+from kreplica.model.predicates.partitions import predicate
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.sources.dumps.dump import read_dump
 

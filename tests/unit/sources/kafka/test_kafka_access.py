@@ -11,9 +11,9 @@ from answering_broker import AnsweringBroker, Answers, LateBroker, answering_bro
 from kreplica.config.handle import ClusterHandle
 from kreplica.errors import UnreachableError
 from kreplica.sources.kafka import access as kafka_access
-from kreplica.sources.kafka import bootstrap
 from kreplica.sources.kafka.access import read_access
-from kreplica.sources.kafka.messages import (
+from kreplica.sources.kafka.connections import bootstrap
+from kreplica.sources.kafka.connections.messages import (
     DescribeClusterRequest,
     DescribeClusterResponse,
     MetadataRequest,

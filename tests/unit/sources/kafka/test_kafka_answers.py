@@ -11,10 +11,9 @@ from answering_broker import AnsweringBroker, Answers, answering_broker
 from kreplica.config.handle import ClusterHandle
 from kreplica.model.snapshot import ClusterSnapshot, Gap
 from kreplica.sources import Facet
-from kreplica.sources.kafka.connection import BrokerConnection
-from kreplica.sources.kafka.failures import Address, BrokerFailure
-from kreplica.sources.kafka.layout import hidden_topics, read_layout
-from kreplica.sources.kafka.messages import (
+from kreplica.sources.kafka.connections.connection import BrokerConnection
+from kreplica.sources.kafka.connections.failures import Address, BrokerFailure
+from kreplica.sources.kafka.connections.messages import (
     DescribeAclsRequest,
     DescribeAclsResponse,
     DescribeClusterRequest,
@@ -30,6 +29,7 @@ from kreplica.sources.kafka.messages import (
     MetadataRequest,
     MetadataResponse,
 )
+from kreplica.sources.kafka.layout import hidden_topics, read_layout
 from kreplica.sources.kafka.snapshot import read_live
 from kreplica.system.deadline import Deadline
 

@@ -19,9 +19,9 @@ from kreplica.sources.kafka.configs import (
     read_throttle_rates,
     read_topic_settings,
 )
-from kreplica.sources.kafka.connection import Address, BrokerConnection
-from kreplica.sources.kafka.failures import RequestUnsupportedError
-from kreplica.sources.kafka.messages import DescribeConfigsRequest, DescribeConfigsResponse
+from kreplica.sources.kafka.connections.connection import Address, BrokerConnection
+from kreplica.sources.kafka.connections.failures import RequestUnsupportedError
+from kreplica.sources.kafka.connections.messages import DescribeConfigsRequest, DescribeConfigsResponse
 from kreplica.system.deadline import Deadline
 
 # org.apache.kafka.common.config.ConfigResource.Type

@@ -11,7 +11,7 @@ from answering_broker import Answers, answering_broker
 from kreplica.config.handle import ClusterHandle
 from kreplica.sources import Facet
 from kreplica.sources.kafka.broker_view import read_broker_view
-from kreplica.sources.kafka.messages import (
+from kreplica.sources.kafka.connections.messages import (
     DescribeQuorumRequest,
     DescribeQuorumResponse,
     ListPartitionReassignmentsRequest,

@@ -6,7 +6,12 @@ import ssl
 
 import pytest
 
-from kreplica.sources.kafka.failures import Address, BrokerFailure, CredentialsRefusedError, explain_tls_error
+from kreplica.sources.kafka.connections.failures import (
+    Address,
+    BrokerFailure,
+    CredentialsRefusedError,
+    explain_tls_error,
+)
 
 WANTS_ONE = "it wants a client certificate (ssl.keystore.location)"
 NOT_THIS = "it does not accept the client's certificate"

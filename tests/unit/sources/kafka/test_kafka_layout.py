@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from kreplica.model.schema import GROUPS
+from kreplica.model.tables.schema import GROUPS
 from kreplica.sources.kafka.groups import Committed
 from kreplica.sources.kafka.layout import Broker, Layout, Partition, pages, topic_id_text
 from kreplica.sources.kafka.reassignments import Move, topics_behind, torn_partitions

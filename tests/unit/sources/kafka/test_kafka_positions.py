@@ -12,9 +12,9 @@ from generated_clusters import partition, snapshot_of
 
 from kreplica.config.handle import ClusterHandle
 from kreplica.model.snapshot import ClusterSnapshot, LogPosition
-from kreplica.sources.kafka.connection import BrokerConnection
-from kreplica.sources.kafka.failures import Address
-from kreplica.sources.kafka.messages import (
+from kreplica.sources.kafka.connections.connection import BrokerConnection
+from kreplica.sources.kafka.connections.failures import Address
+from kreplica.sources.kafka.connections.messages import (
     DescribeLogDirsRequest,
     DescribeLogDirsResponse,
     ListOffsetsRequest,

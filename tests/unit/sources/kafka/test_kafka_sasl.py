@@ -16,8 +16,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from kreplica.errors import AuthenticationError, UnreachableError
-from kreplica.sources.kafka.failures import Address
-from kreplica.sources.kafka.sasl import TOKEN, sasl_client, with_token
+from kreplica.sources.kafka.connections.failures import Address
+from kreplica.sources.kafka.connections.sasl import TOKEN, sasl_client, with_token
 from kreplica.system.deadline import Deadline
 
 

@@ -13,8 +13,8 @@ import pytest
 
 from kreplica.config.handle import ClusterHandle
 from kreplica.errors import UnreachableError
-from kreplica.sources.kafka import bootstrap
-from kreplica.sources.kafka.failures import Address, BrokerFailure
+from kreplica.sources.kafka.connections import bootstrap
+from kreplica.sources.kafka.connections.failures import Address, BrokerFailure
 from kreplica.sources.kafka.snapshot import read_live
 from kreplica.system.deadline import Deadline
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kreplica.model.columns import (
+from kreplica.model.tables.columns import (
     BoolColumn,
     Column,
     Indices,
@@ -17,7 +17,7 @@ from kreplica.model.columns import (
     column_from_values,
     null_column,
 )
-from kreplica.model.schema import TableSchema
+from kreplica.model.tables.schema import TableSchema
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -17,7 +17,7 @@ import struct
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from kreplica.sources.kafka.failures import (
+from kreplica.sources.kafka.connections.failures import (
     Address,
     BrokerFailure,
     BrokerSilentError,
@@ -28,7 +28,7 @@ from kreplica.sources.kafka.failures import (
     explain_foreign_bytes,
     explain_tls_error,
 )
-from kreplica.sources.kafka.messages import (
+from kreplica.sources.kafka.connections.messages import (
     NO_ERROR,
     ApiVersionsRequest,
     ApiVersionsResponse,
@@ -232,7 +232,7 @@ class BrokerConnection:
         self._exchange_tokens(str(mechanism))
 
     def _exchange_tokens(self, mechanism: str) -> None:
-        from kreplica.sources.kafka.sasl import next_bytes, sasl_client
+        from kreplica.sources.kafka.connections.sasl import next_bytes, sasl_client
 
         client = sasl_client(mechanism, self._settings, self.address)
         for _ in range(10):

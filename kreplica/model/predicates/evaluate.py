@@ -8,10 +8,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from kreplica.model import expressions as ex
-from kreplica.model.columns import BoolColumn, Column, IntColumn, IntListColumn, Mask, StringColumn
-from kreplica.model.expressions import Expression
+from kreplica.model.predicates import expressions as ex
+from kreplica.model.predicates.expressions import Expression
 from kreplica.model.snapshot import ClusterSnapshot
+from kreplica.model.tables.columns import BoolColumn, Column, IntColumn, IntListColumn, Mask, StringColumn
 
 _COMPARISONS: dict[str, Callable[..., Mask]] = {
     "==": np.equal,

@@ -19,7 +19,7 @@ from functools import cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, Union, get_args, get_origin, get_type_hints
 
-from kreplica.model.schema import PARTITIONS, Kind
+from kreplica.model.tables.schema import PARTITIONS, Kind
 
 if TYPE_CHECKING:
     from msgspec import Struct

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Protocol
 
 from kreplica.config.token_endpoint import fetch_token
 from kreplica.errors import ConfigurationError
-from kreplica.sources.kafka.failures import CredentialsRefusedError
-from kreplica.sources.kafka.messages import AbstractTokenProvider, get_sasl_mechanism
+from kreplica.sources.kafka.connections.failures import CredentialsRefusedError
+from kreplica.sources.kafka.connections.messages import AbstractTokenProvider, get_sasl_mechanism
 
 if TYPE_CHECKING:
-    from kreplica.sources.kafka.failures import Address
+    from kreplica.sources.kafka.connections.failures import Address
     from kreplica.system.deadline import Deadline
 
 TOKEN, OIDC = "sasl_oauth_token", "sasl_oauth_oidc"

@@ -1,6 +1,6 @@
 """The tables of a snapshot, declared once: sources fill them, the store writes them, Spark reads them.
 
-A field's kind decides its column class (model/columns.py), its Arrow and Parquet type (store/arrow.py) and its Spark
+A field's kind decides its column class (columns.py), its Arrow and Parquet type (store/arrow.py) and its Spark
 type (analyzers). Readers ignore unknown fields and fill absent nullable ones with null, so fields may be added within
 one schema version; a changed meaning needs a new SCHEMA_VERSION.
 """

@@ -36,7 +36,7 @@ def known_rules(names: Sequence[str], more: Collection[str] = ()) -> frozenset[s
         UsageError: There is no such rule.
     """
     from kreplica.health.rules import ALL_RULES
-    from kreplica.model.nearest_names import nearest_or_known
+    from kreplica.model.wording.nearest_names import nearest_or_known
 
     known = {*(rule.name for rule in ALL_RULES), *more}
     unknown = sorted(set(names) - known)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kreplica.model.expressions import (
+from kreplica.model.predicates.expressions import (
     Alive,
     Column,
     Contains,

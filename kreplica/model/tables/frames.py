@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kreplica.errors import MissingExtraError
-from kreplica.model.columns import BoolColumn, Column, IntColumn, StringColumn
-from kreplica.model.schema import Kind
-from kreplica.model.table import Table
+from kreplica.model.tables.columns import BoolColumn, Column, IntColumn, StringColumn
+from kreplica.model.tables.schema import Kind
+from kreplica.model.tables.table import Table
 
 if TYPE_CHECKING:
     from pandas import DataFrame

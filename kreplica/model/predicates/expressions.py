@@ -1,7 +1,7 @@
 """A small language of expressions over the columns of a partition.
 
-A predicate is declared once in it (model/predicates.py) and evaluated where the data is: over arrays by
-model/evaluate.py, as Spark columns by analyzers/columns.py. A generated-rows test holds the two equal, nulls
+A predicate is declared once in it (partitions.py) and evaluated where the data is: over arrays by
+evaluate.py, as Spark columns by analyzers/columns.py. A generated-rows test holds the two equal, nulls
 included.
 
 Nulls follow SQL: an operation on null gives null, ``false and null`` is false, ``true or null`` is true, and a

@@ -11,9 +11,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kreplica.errors import AuthenticationError, KreplicaError, UnreachableError
-from kreplica.sources.kafka.connection import BrokerConnection
-from kreplica.sources.kafka.failures import Address, BrokerFailure, BrokerSilentError, CredentialsRefusedError
-from kreplica.sources.kafka.messages import MetadataRequest
+from kreplica.sources.kafka.connections.connection import BrokerConnection
+from kreplica.sources.kafka.connections.failures import (
+    Address,
+    BrokerFailure,
+    BrokerSilentError,
+    CredentialsRefusedError,
+)
+from kreplica.sources.kafka.connections.messages import MetadataRequest
 from kreplica.system.pool import Pool
 
 if TYPE_CHECKING:

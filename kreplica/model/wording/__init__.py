@@ -1,0 +1,1 @@
+"""Words for people: counts, durations, and the name that was probably meant."""
