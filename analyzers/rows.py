@@ -20,7 +20,8 @@ class SpanFinding(Struct, frozen=True):
 
     cluster: Annotated[str, Meaning(CLUSTER)]
     valid_from: Annotated[
-        str, Meaning("time of the first snapshot of an unbroken run of snapshots that show it", drop=2)
+        str,
+        Meaning("time of the first snapshot of an unbroken run of snapshots that show it", label="FROM", drop=2),
     ]
     last_seen: Annotated[str, Meaning("time of the last one", drop=3)]
     valid_to: Annotated[

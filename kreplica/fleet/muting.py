@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,11 +14,10 @@ from msgspec import Struct
 
 from kreplica.config.mutes import Mute, mutes_path, read_mutes, write_mutes
 from kreplica.errors import ExitCode, UsageError
-from kreplica.fleet.incidents.incident import MUTABLE_KINDS, PLANNED
-from kreplica.fleet.judging import FLEET_RULES
 from kreplica.health.rules import ALL_RULES
 from kreplica.model.tables.rows import Int32, Meaning
-from kreplica.model.wording.nearest_names import nearest_or_known
+from kreplica.model.wording.nearest_names import LISTED, nearest_names, nearest_or_known
+from kreplica.model.wording.words import listed
 
 
 class MuteRow(Struct, frozen=True):
@@ -105,6 +105,10 @@ def mute_rule(
             to bear no finding.
         ConfigurationError: The file cannot be read or written.
     """
+    # Rules and kinds bring numpy with them, which whoever lists or ends mutes need not wait for.
+    from kreplica.fleet.incidents.incident import MUTABLE_KINDS, PLANNED
+    from kreplica.fleet.judging import FLEET_RULES
+
     if rule in PLANNED:
         raise UsageError(f"{rule} needs no mute", "it was planned: it is no incident, and counts nowhere")
     known = sorted({*(one.name for one in (*ALL_RULES, *FLEET_RULES)), *MUTABLE_KINDS, *more})
@@ -148,10 +152,9 @@ def unmute_rule(
     of_rule = [one for one in mutes if one.rule == rule]
     ended = [one for one in of_rule if cluster in (None, one.cluster) and topic in (None, one.topic)]
     if not of_rule:
-        raise UsageError(f"{rule} is not muted", str(path), nearest_or_known(rule, sorted({one.rule for one in mutes})))
+        raise _not_muted(rule, path, sorted({one.rule for one in mutes}))
     if not ended:
-        told = "; ".join(options_of(one) or "without --cluster and --topic" for one in of_rule)
-        raise UsageError(f"{rule} is not muted so", f"its mutes are {told}")
+        raise _not_muted_there(rule, _options(cluster, topic), of_rule)
     write_mutes(path, [one for one in mutes if one not in ended])
     return Mutes(path, ended, _now())
 
@@ -169,10 +172,28 @@ def list_mutes(environ: Mapping[str, str] | None = None) -> Mutes:
     return Mutes(path, read_mutes(path), _now())
 
 
+def _not_muted(rule: str, path: Path, muted: Sequence[str]) -> UsageError:
+    """The error of a rule that has no mute."""
+    near = nearest_names(rule, muted)
+    others = f"muted are {listed(muted, LISTED)}" if muted else "nothing is muted"
+    return UsageError(f"{rule} is not muted in {path}", f"did you mean {', '.join(near)}?" if near else others)
+
+
+def _not_muted_there(rule: str, asked: str, mutes: Sequence[Mute]) -> UsageError:
+    """The error of a rule whose mutes are all of other clusters or topics."""
+    told = [options_of(one) or "without --cluster and --topic" for one in mutes]
+    fix = f"kreplica audit unmute {rule} {options_of(mutes[0])}".rstrip()
+    return UsageError(f"no mute of {rule} is {asked}", f"its mutes: {'; '.join(told[:LISTED])}", fix)
+
+
 def options_of(mute: Mute) -> str:
-    """Cluster and topic of a mute as they are typed, empty where it has neither."""
-    given = {"--cluster": mute.cluster, "--topic": mute.topic}
-    return " ".join(f"{option} {pattern}" for option, pattern in given.items() if pattern is not None)
+    """Cluster and topic of a mute as they are typed in a shell, empty where it has neither."""
+    return _options(mute.cluster, mute.topic)
+
+
+def _options(cluster: str | None, topic: str | None) -> str:
+    given = {"--cluster": cluster, "--topic": topic}
+    return " ".join(f"{option} {shlex.quote(pattern)}" for option, pattern in given.items() if pattern is not None)
 
 
 def _path(environ: Mapping[str, str] | None) -> Path:

@@ -10,6 +10,7 @@ from kreplica.history.backfill import ClientWorkers, Workers
 from kreplica.history.ingest import Candidate, Ingested, Seen, ingest, stored_snapshots
 from kreplica.history.months.month import Incoming
 from kreplica.history.months.observations import digest_of_snapshot, taken_ms_of
+from kreplica.history.nesting import refuse_nested
 from kreplica.sources.dumps.dump import read_dump
 from kreplica.store.layout import MANIFESTS, parse_manifest_name
 from kreplica.system.guard import attempt
@@ -45,9 +46,10 @@ def ingest_dumps(
 
     Raises:
         InputError: A dump is not there, or the only one cannot be read.
-        UsageError: The history cannot be written to.
+        UsageError: The history cannot be written to, or would lie in another one, or around one.
         UnreachableError: The object store that holds it does not answer.
     """
+    refuse_nested(history)
     cluster = cluster or None  # an empty name says no more than none
     folders = [path for path in dumps if _holds_snapshots(path)]
     candidates, problems = stored_snapshots(folders, cluster) if folders else ([], [])

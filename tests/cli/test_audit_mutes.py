@@ -50,14 +50,18 @@ def test_until_may_be_a_time_from_now_and_a_mute_is_replaced(kreplica: Any, tmp_
 
 
 def test_unmute_takes_those_of_a_cluster_and_a_topic(kreplica: Any, tmp_path: Path) -> None:
-    for words in (["--cluster", "a"], ["--cluster", "b"], ["--cluster", "b", "--topic", "t"]):
+    for words in (["--cluster", "a*"], ["--cluster", "b"], ["--cluster", "b", "--topic", "t"]):
         kreplica("audit", "mute", "offline", "--until", "1d", *words)
-    ended = kreplica("audit", "unmute", "offline", "--topic", "x")
-    assert (ended.code, "its mutes are --cluster a; --cluster b; --cluster b --topic t" in ended.err) == (2, True)
+    ended = kreplica("audit", "unmute", "offline", "--topic", "x y")
+    assert ended.code == 2
+    assert ended.err == (
+        "error: no mute of offline is --topic 'x y'; its mutes: --cluster 'a*'; --cluster b; --cluster b --topic t;"
+        " kreplica audit unmute offline --cluster 'a*'\n"
+    )
     kreplica("audit", "unmute", "offline", "--cluster", "b", "--topic", "t")
-    assert [(one["cluster"], one.get("topic")) for one in tables(tmp_path)] == [("a", None), ("b", None)]
+    assert [(one["cluster"], one.get("topic")) for one in tables(tmp_path)] == [("a*", None), ("b", None)]
     kreplica("audit", "unmute", "offline", "--cluster", "b")
-    assert [one["cluster"] for one in tables(tmp_path)] == ["a"]
+    assert [one["cluster"] for one in tables(tmp_path)] == ["a*"]
 
 
 def test_a_mute_says_how_many_findings_it_bears(kreplica: Any, tmp_path: Path) -> None:
@@ -98,7 +102,7 @@ def test_a_rule_of_a_file_is_muted(kreplica: Any, tmp_path: Path) -> None:
         (["mute", "offline", "--until", "1d", "--topic", "\udcff"], "the pattern is no text"),
         (["mute", "offline", "--until", "1d", "--topic", ""], "--topic is empty"),
         (["mute", "offline", "--until", "1d", "--cluster", ""], "--cluster is empty"),
-        (["unmute", "rf-on"], "rf-on is not muted"),
+        (["unmute", "rf-on"], "mutes.toml; nothing is muted"),
     ],
 )
 def test_what_cannot_be_muted_is_refused_and_nothing_is_written(
@@ -112,6 +116,12 @@ def test_what_cannot_be_muted_is_refused_and_nothing_is_written(
 def test_unmute_names_the_nearest_that_is_muted(kreplica: Any) -> None:
     kreplica("audit", "mute", "rf-one", "--until", "1d")
     assert "did you mean rf-one?" in kreplica("audit", "unmute", "rf-on").err
+
+
+def test_unmute_says_what_is_muted_and_where(kreplica: Any, tmp_path: Path) -> None:
+    kreplica("audit", "mute", "rf-one", "--until", "1d")
+    said = f"error: offline is not muted in {tmp_path / 'mutes.toml'}; muted are rf-one\n"
+    assert kreplica("audit", "unmute", "offline").err == said
 
 
 def test_a_file_that_cannot_be_read_stops_an_audit_before_spark_starts(kreplica: Any, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import typer
@@ -90,6 +91,14 @@ def test_the_library_alone_imports_nothing() -> None:
 def test_other_processes_begin_to_replay_before_numpy_is_imported_here() -> None:
     assert "numpy" not in names_after("import commands.decode.offsets.answer, sys; print('MODULES', *sys.modules)")
     assert "typer" not in names_after("import commands.start, sys; print('MODULES', *sys.modules)")
+
+
+def test_listing_and_ending_mutes_imports_no_rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KREPLICA_CONFIG", str(tmp_path / "contexts.toml"))
+    muted = '[[mutes]]\nrule = "rf-one"\nuntil = 2099-01-01T00:00:00Z\nmuted_at = 2026-01-01T00:00:00Z\n'
+    (tmp_path / "mutes.toml").write_text(muted, encoding="utf-8")
+    for words in (("mutes",), ("unmute", "rf-one")):
+        assert names_after(CODE, "audit", *words).isdisjoint({"numpy", "pyarrow", "kreplica.fleet.judging"})
 
 
 def test_describing_a_dump_imports_no_client_and_no_spark() -> None:

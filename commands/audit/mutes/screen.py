@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from commands.shared.printing.screen import print_lines, print_rows, utc
-from kreplica.fleet.incidents.incident import MUTABLE_KINDS
-from kreplica.fleet.muting import MuteRow
+from kreplica.fleet.muting import MuteRow, options_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -46,13 +44,17 @@ def show_list(found: Mutes, console: Console) -> None:
 
 def _words(mute: Mute) -> str:
     topics = "" if mute.topic is None else f" of topics {mute.topic}"
-    things = "incidents" if mute.rule in MUTABLE_KINDS else "findings"
-    most = "" if mute.at_most is None else f", {mute.at_most} {things} at once at most"
+    most = "" if mute.at_most is None else f", {mute.at_most} {_things(mute.rule)} at once at most"
     return f"{mute.rule}{topics} in {'every cluster' if mute.cluster is None else f'clusters {mute.cluster}'}{most}"
+
+
+def _things(rule: str) -> str:
+    """The noun for what is muted."""
+    from kreplica.fleet.incidents.incident import MUTABLE_KINDS  # brings numpy with it
+
+    return "incidents" if rule in MUTABLE_KINDS else "findings"
 
 
 def _unmute(found: Mutes) -> Iterator[str]:
     for one in found.mutes:
-        given = {"--cluster": one.cluster, "--topic": one.topic}
-        words = [word for option, text in given.items() if text is not None for word in (option, shlex.quote(text))]
-        yield " ".join(["kreplica audit unmute", one.rule, *words])
+        yield f"kreplica audit unmute {one.rule} {options_of(one)}".rstrip()

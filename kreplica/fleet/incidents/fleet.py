@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 
 from kreplica.config.mutes import Mute
 from kreplica.errors import ExitCode, UsageError
@@ -22,10 +23,13 @@ from kreplica.fleet.rules import cluster_drift
 from kreplica.fleet.rules.cluster_drift import PresentSettings
 from kreplica.fleet.worsening import AppliedMute, Key, Stretch, apply_mutes, muted_keys
 from kreplica.health.rules import Severity
+from kreplica.history.lives.log_line import Moments
+from kreplica.history.lives.told_line import Line
 from kreplica.history.months.log_steps import EXACT_TABLES, STEPS
 from kreplica.history.newest import newest_ms_in
-from kreplica.history.selection import Chosen, HistoryMonth, choose, nothing_wanted, storage_of
-from kreplica.model.wording.nearest_names import nearest_or_known
+from kreplica.history.selection import Chosen, HistoryMonth, choose, moment_of, nothing_wanted, storage_of
+from kreplica.model.wording.nearest_names import nearest_names
+from kreplica.model.wording.words import counted, listed
 from kreplica.store.selection import Wanted
 from kreplica.system.processes import side_by_side
 from kreplica.system.stores.locations import Place
@@ -42,7 +46,7 @@ class FoundIncidents:
         incidents: The incidents, the worst first.
         left_over: Findings of which no cause is known.
         names: Name of each cluster that was looked at, by its label.
-        snapshots: Number of their snapshots.
+        snapshots: Number of their snapshots in the time that is wanted.
         chosen: The months that were read, and the problems of the others.
         earlier: Number of incidents left out because an earlier answer has them; None if none was compared with.
         muted: Incidents left out because they are muted, or all that is behind them.
@@ -143,12 +147,12 @@ def incidents_in(
     if not chosen.months:
         chosen.refuse_damaged()
         raise UsageError(f"{storage.named('')} holds no cluster that is wanted", fix="look at --cluster")
+    if not any(_tells_of(months, wanted) for months in chosen.by_cluster().values()):
+        raise nothing_wanted(storage)
     newest = newest_ms_in(storage) if wanted.clusters else None
     asked = Circumstances(newest_ms(chosen) if newest is None else newest, None, groups or {})
     work = _Work(asked, frozenset(mute.rule for mute in mutes))
     clusters = side_by_side(work, list(chosen.by_cluster().values()), processes)
-    if not any(_tells_of(one, wanted) for one in clusters):
-        raise nothing_wanted(storage)
     drifts = list(between_clusters([one.settings for one in clusters if one.settings is not None], asked))
     names = {one.cluster: one.name for one in clusters}
     stretches = [*(stretch for one in clusters for stretch in one.stretches), *map(stretch_of, drifts)]
@@ -165,7 +169,7 @@ def incidents_in(
         sorted((one for one in found if not one.is_muted), key=incident_order),
         _left_over(told, wanted, hidden),
         names,
-        sum(one.snapshots for one in clusters),
+        sum(_snapshots_in(month, wanted) for month in chosen.months),
         chosen,
         muted=sorted((one for one in found if one.is_muted), key=incident_order),
         mutes=[*applied, *kinds],
@@ -191,9 +195,7 @@ def _left_over(told: Iterable[Told], wanted: Wanted, hidden: Collection[Key]) ->
 class _ToldCluster:
     cluster: str
     name: str
-    snapshots: int
     begin: datetime
-    end: datetime
     told: Told
     stretches: Sequence[Stretch]
     settings: PresentSettings | None
@@ -207,13 +209,10 @@ class _Work:
     def __call__(self, months: Sequence[HistoryMonth]) -> _ToldCluster:
         history = ClusterHistory(months)
         told = incidents_of(history, judge_cluster(history, self.asked))
-        begin, end = (datetime.fromtimestamp(int(history.times[which]) / 1000, UTC) for which in (0, -1))
         return _ToldCluster(
             history.cluster,
             history.name,
-            len(history.line.times),
-            begin,
-            end,
+            moment_of(int(history.times[0])),
             replace(told, findings=()).packed(),
             [stretch_of(one) for one in told.findings if one.rule in self.muted],
             cluster_drift.present_settings(history) if self.asked.groups else None,
@@ -268,7 +267,8 @@ def _made(incident: Incident, drift: FleetFinding) -> bool:
     return since and (not topics or not set(topics).isdisjoint(own))
 
 
-_LIST = "kreplica audit incidents HISTORY lists them"
+MOST_IDS = 3
+"""Ids of incidents that an error tells."""
 
 
 def incident_in(
@@ -295,20 +295,33 @@ def incident_in(
         UsageError: It holds no such incident, or several.
     """
     storage, clusters = storage_of(history), wanted.clusters
+    if not incident:
+        raise UsageError("the id of the incident is empty", fix=_list_of(storage))
     if not clusters and not groups:
         told = clusters_that_may_have(incident, storage)
         if told == ():
-            raise UsageError(f"no incident {incident} in this history", fix=_LIST)
+            raise _no_incident(incident, storage)
         clusters = told or ()
     found = incidents_in(storage, Wanted(clusters), processes, mutes=mutes, groups=groups)
     every = [*found.incidents, *found.muted]
-    fitting = [one for one in every if incident and one.id.startswith(incident)]
+    fitting = [one for one in every if one.id.startswith(incident)]
     if len(fitting) == 1:
         return FoundIncident(fitting[0], found.names[fitting[0].cluster], found.chosen)
     if fitting:
-        raise UsageError(f"{incident} begins {len(fitting)} incidents", ", ".join(one.id for one in fitting))
-    known = nearest_or_known(incident, [one.id for one in every])
-    raise UsageError(f"no incident {incident} in this history", known, _LIST)
+        told_ids = listed([one.id for one in fitting], MOST_IDS)
+        raise UsageError(f"{counted(len(fitting), 'incident')} begin with {incident}", told_ids, "type more of the id")
+    raise _no_incident(incident, storage, [one.id for one in every])
+
+
+def _no_incident(incident: str, storage: Storage, ids: Sequence[str] = ()) -> UsageError:
+    """Makes the error of an id that no incident has, with those of the clusters that were looked at."""
+    near = nearest_names(incident, ids)
+    others = f"did you mean {', '.join(near)}?" if near else ""
+    return UsageError(f"{storage.named('')} holds no incident {incident}", others, _list_of(storage))
+
+
+def _list_of(storage: Storage) -> str:
+    return f"kreplica audit incidents {shlex.quote(storage.named(''))} lists them"
 
 
 def _is_inside(one: Incident | FleetFinding, wanted: Wanted) -> bool:
@@ -317,10 +330,20 @@ def _is_inside(one: Incident | FleetFinding, wanted: Wanted) -> bool:
     return not late and (wanted.since is None or one.last_seen_ms >= _milliseconds(wanted.since))
 
 
-def _tells_of(cluster: _ToldCluster, wanted: Wanted) -> bool:
+def _tells_of(months: Sequence[HistoryMonth], wanted: Wanted) -> bool:
     """True if any snapshot or record of a cluster may be of the time that is wanted."""
-    late = wanted.until is not None and cluster.begin > wanted.until
-    return not late and (wanted.since is None or cluster.end >= wanted.since)
+    if wanted.since is None and wanted.until is None:
+        return True
+    times = Moments(Line(months)).times
+    late = wanted.until is not None and int(times[0]) > _milliseconds(wanted.until)
+    return not late and (wanted.since is None or int(times[-1]) >= _milliseconds(wanted.since))
+
+
+def _snapshots_in(month: HistoryMonth, wanted: Wanted) -> int:
+    """Number of snapshots of a month that are of the time that is wanted."""
+    since = None if wanted.since is None else _milliseconds(wanted.since)
+    until = None if wanted.until is None else _milliseconds(wanted.until)
+    return sum((since is None or one >= since) and (until is None or one <= until) for one in month.times.tolist())
 
 
 def _milliseconds(moment: datetime) -> int:

@@ -20,7 +20,7 @@ from kreplica.history.coding import Coded, Coder
 from kreplica.history.folding import Told, told_rows
 from kreplica.history.moments.decoded import DecodedMonths
 from kreplica.history.moments.log_as_of import LoggedState, end_of_log, logged_state
-from kreplica.history.months.log_steps import METADATA_LOG
+from kreplica.history.months.log_steps import METADATA_LOG, times_of_steps
 from kreplica.history.months.month import RESTORE
 from kreplica.history.selection import (
     EVERY_TABLE,
@@ -76,9 +76,20 @@ def cluster_as_of(
         later = None if moment is None else _newest_month(storage, folder)
         return replace(_logged_alone(logged, later, then, end), as_of=moment)
     if newest is None:
-        when = "" if moment is None else f" at or before {moment.isoformat()}"
-        raise UsageError(f"the history has no snapshot of {folder.partition('=')[2]}{when}", fix="name a later moment")
+        raise _nothing_yet(storage, folder, moment)
     return _snapshot(newest, months, moment, (logged, end), decoded or DecodedMonths())
+
+
+def _nothing_yet(storage: Storage, folder: str, moment: datetime | None) -> UsageError:
+    """Makes the error of a cluster of which nothing is told up to a moment; it says when the first is."""
+    when = "" if moment is None else f" at or before {moment.isoformat()}"
+    what = f"the history has no snapshot of {folder.partition('=')[2]}{when}"
+    months = (open_month(storage, f"{folder}/month={one}", tables=(), logs=True) for one in months_of(storage, folder))
+    first = next((one for one in months if one is not None), None)
+    if first is None:
+        return UsageError(what, fix="kreplica audit ingest takes snapshots in")
+    begin = min([*first.times.tolist()[:1], *times_of_steps(first.steps).tolist()[:1]])
+    return UsageError(what, f"the first is of {moment_of(begin).isoformat()}", "name that moment or a later one")
 
 
 def _newest_month(storage: Storage, folder: str) -> HistoryMonth | None:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 from fleet_histories import PlantedCluster, ingest_into
+from histories import HOUR, MARCH
+from history_folders import moment
 from planted_incidents import stop
 
 from kreplica.errors import UsageError
@@ -79,11 +81,35 @@ def test_where_clusters_are_named_or_compared_the_id_does_not_choose(history: Lo
 
 
 def test_an_id_that_no_cluster_can_have_is_refused_at_once(history: LocalStorage, judged: list[str]) -> None:
-    with pytest.raises(UsageError, match="no incident gggg in this history"):
-        incident_in(history, "gggg")
+    for given, said in (("gggg", "holds no incident gggg"), ("", "the id of the incident is empty")):
+        with pytest.raises(UsageError, match=said):
+            incident_in(history, given)
+        assert judged == []
+
+
+def test_of_an_id_that_no_incident_has_the_near_ones_are_told(history: LocalStorage) -> None:
+    ids = [one.id for one in incidents_in(history).incidents]
+    wanted = Wanted(("*",))
+    with pytest.raises(UsageError) as near:
+        incident_in(history, ids[0][:-1] + "g", wanted)
+    assert near.value.why == f"did you mean {ids[0]}?"
+    with pytest.raises(UsageError) as far:
+        incident_in(history, "zzzz", wanted)
+    assert (far.value.why, far.value.fix) == ("", f"kreplica audit incidents {history.named('')} lists them")
+
+
+def test_a_beginning_of_many_ids_names_a_few(history: LocalStorage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Incident, "id", property(lambda one: f"same-{one.cluster[:2]}"))
+    with pytest.raises(UsageError, match=r"5 incidents begin with same; same-.*, same-.*, same-.* and 2 more; type mo"):
+        incident_in(history, "same", Wanted(("*",)))
+
+
+def test_a_time_that_none_tells_of_is_refused_before_any_cluster_is_judged(
+    history: LocalStorage, judged: list[str]
+) -> None:
+    with pytest.raises(UsageError, match="holds no snapshot that is wanted"):
+        incidents_in(history, Wanted(since=moment(MARCH + 100 * HOUR)))
     assert judged == []
-    with pytest.raises(UsageError, match="no incident  in this history"):
-        incident_in(history, "")
 
 
 def test_the_beginning_of_an_id_is_of_the_cluster_and_the_rest_of_what_it_is_about() -> None:

@@ -106,7 +106,7 @@ def test_the_age_of_the_last_snapshot_is_told_and_counts_to_the_moment(tmp_path:
         ("prod*", 9, r"holds 2 clusters that fit prod\*; they are prod-eu \(Zk5\), prod-us \(Zk6\); --cluster ID, or"),
         ("Zk7", 9, "holds no cluster Zk7; did you mean Zk"),
         ("else", 9, "holds no cluster else; it has 2 clusters; kreplica history --in .* lists them"),
-        ("Zk5", -1, "no snapshot of Zk5 at or before 2026-03-31T19:00"),
+        ("Zk5", -1, r"19:00:00\+00:00; the first is of 2026-03-31T20:00:00\+00:00; name that moment or a later"),
         ("prod-us", -1, "no snapshot of Zk6 at or before 2026-03-31T19:00"),
     ],
 )
