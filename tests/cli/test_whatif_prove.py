@@ -345,6 +345,17 @@ def test_a_model_of_clients_and_one_of_the_quorum(kreplica: Kreplica) -> None:
     assert (refused.code, "one controller at most that is cut off" in refused.err) == (2, True)
 
 
+def test_a_model_of_the_transaction_coordinator(kreplica: Kreplica) -> None:
+    """A producer whose epoch nobody compares adds to the transaction of the next one."""
+    done = kreplica("whatif", "prove", "--model", "coordinator-m1", "--invariant", "owner-adds", "--faults", "0")
+    assert done.code == 1
+    assert "BROKEN owner-adds after 9 steps, of coordinator-m1" in done.out
+    assert "2 producers with one transactional id, 2 brokers, 1 partition to add; 0 elections" in done.out
+    assert "next     kreplica whatif prove --model coordinator-4.1\n" in done.out
+    refused = kreplica("whatif", "prove", "--model", "coordinator", "--clients", "4")
+    assert (refused.code, "coordinator has room for 3 clients, 3 replicas" in refused.err) == (2, True)
+
+
 def test_the_help_names_every_model_and_invariant(kreplica: Kreplica) -> None:
     told = " ".join(kreplica("whatif", "prove", "--help").out.split()).replace("- ", "-")  # lines end at hyphens
     names = {name for family in FAMILIES for name in family.names}
@@ -352,11 +363,12 @@ def test_the_help_names_every_model_and_invariant(kreplica: Kreplica) -> None:
     assert mutants == {
         *(f"kip-320-m{number}" for number in range(1, 8)),
         *(f"quorum-m{number}" for number in range(1, 7)),
+        *(f"coordinator-m{number}" for number in range(1, 7)),
     }
     last = [family.model_of(name, family.default) for family in FAMILIES for name in family.names]
     invariants = {one.name for model in last for one in model.invariants}
-    assert len(invariants) == 24
+    assert len(invariants) == 28
     goals = {one.name for model in last for one in model.goals}
-    assert len(goals) == 4
+    assert len(goals) == 6
     for name in (*(names - mutants), *invariants, *goals):
         assert name in told

@@ -46,17 +46,29 @@ def prove(
             " async-isr, async-isr-m1; of KRaft clusters kraft, kraft-last-kept, kip-966; by settings settings-3.9,"
             " settings-4.1, settings-4.1-mended; of the controllers quorum, quorum-m1 to -m6; of"
             " clients retries, retries-one, retries-idempotent, commit-before, commit-after, commit-auto,"
-            " commit-handed-over, end-txn-1, end-txn-2.",
+            " commit-handed-over, end-txn-1, end-txn-2; of the transaction coordinator producer-ids, coordinator,"
+            " coordinator-3.9, coordinator-4.1, coordinator-m1 to -m6.",
         ),
     ] = "kip-320",
-    replicas: Annotated[int | None, _number("--replicas", "Replicas.  [default: 3]", 1, 5)] = None,
+    replicas: Annotated[
+        int | None, _number("--replicas", "Replicas.  [default: 3; coordinator: 2; not of clients]", 1, 5)
+    ] = None,
+    clients: Annotated[
+        int | None, _number("--clients", "Coordinator: producers with one transactional id.  [default: 2]", 1)
+    ] = None,
+    partitions: Annotated[
+        int | None, _number("--partitions", "Coordinator: partitions that a producer adds.  [default: 1]", 1)
+    ] = None,
     log: Annotated[
-        int | None, _number("--log", "Most records of a log.  [default: 2; not of KRaft, settings, clients]", 1)
+        int | None,
+        _number("--log", "Most records of a log.  [default: 2; not of KRaft, settings, clients, coordinator]", 1),
     ] = None,
     records: Annotated[
         int | None,
         _number(
-            "--records", "Records that are written.  [default: 2; KRaft, settings: 1; quorum: 0; not of async-isr]", 1
+            "--records",
+            "Records that are written.  [default: 2; KRaft, settings: 1; quorum: 0; not of async-isr, coordinator]",
+            1,
         ),
     ] = None,
     epochs: Annotated[
@@ -64,7 +76,7 @@ def prove(
         _number(
             "--epochs",
             "The largest leader epoch, of async-isr partition epoch, counted from 0."
-            "  [default: 2; 3; quorum: 2, counted from 1; not of KRaft, settings, clients]",
+            "  [default: 2; 3; quorum: 2, counted from 1; not of KRaft, settings, clients, coordinator]",
         ),
     ] = None,
     min_isr: Annotated[
@@ -97,7 +109,13 @@ def prove(
     ] = None,
     faults: Annotated[
         int | None,
-        _number("--faults", "Settings, clients: faults of any kind, crashes among them.  [default: 1]", 0, 5),
+        _number(
+            "--faults",
+            "Settings, clients: faults of any kind, crashes among them; coordinator: elections of another."
+            "  [default: 1; producer-ids: 0]",
+            0,
+            5,
+        ),
     ] = None,
     first_leader: Annotated[
         int | None,
@@ -119,12 +137,13 @@ def prove(
             metavar="NAME",
             help="strong-isr, weak-isr, hw-prefix or epoch-prefix; of async-isr valid-high-watermark; of KRaft clusters"
             " quorum-superset, leader-completeness, candidate-completeness, committed-kept, consistent-read,"
-            " log-matching or recovery-quorum; of settings acknowledged-kept; of all but async-isr, quorum and clients"
+            " log-matching or recovery-quorum; of settings acknowledged-kept; of one partition, KRaft and settings"
             " the goals write-taken, isr-settles, metadata-settles; of the quorum metadata-kept, one-leader, own-epoch,"
             " committed-agrees and the goal leader-settles; of clients no-duplicate, in-order, nothing-skipped,"
-            " processed-once, commit-behind, ends-as-asked, not-half-visible; may be repeated.  [default: strong-isr;"
-            " valid-high-watermark; leader-completeness; acknowledged-kept; metadata-kept;"
-            " no-duplicate; nothing-skipped; ends-as-asked]",
+            " processed-once, commit-behind, ends-as-asked, not-half-visible; of the transaction coordinator one-owner,"
+            " one-coordinator, owner-adds, valid-transitions and the goals ids-given, partitions-added; may be"
+            " repeated.  [default: strong-isr; valid-high-watermark; leader-completeness; acknowledged-kept;"
+            " metadata-kept; no-duplicate; nothing-skipped; ends-as-asked; one-owner]",
         ),
     ] = None,
     symmetry: Annotated[
@@ -132,7 +151,7 @@ def prove(
         typer.Option(
             "--symmetry",
             help="Take states that differ only in which broker is which for one: fewer states, the same verdict;"
-            " not of async-isr, KRaft, settings, quorum, clients.",
+            " of the models up to KIP-320 only.",
         ),
     ] = False,
     memory: Annotated[
@@ -149,13 +168,13 @@ def prove(
     state, or the fewest steps to one where it does not.
 
     The models are the published ones of how Kafka truncated logs and fenced leaders up to KIP-320, of requests for an
-    ISR that are under way, and of a KRaft cluster, message by message, without and with eligible leader replicas
-    (KIP-966). The models of settings are one KRaft partition by the engine's own rules: with these settings, do so many
-    faults lose a record that was acknowledged? The quorum is that of the controllers: elections, and what a majority
-    has committed. A goal is what is to come about from every state, and to stay, once no fault comes any more. What
-    holds, holds within the bounds that stand beside it. A
-    counterexample of the first is also played as faults of a run, under a release of Kafka that is like the model and
-    under the one that mends it; kreplica whatif run --plan plays it again.
+    ISR that are under way, of a KRaft cluster, message by message, without and with eligible leader replicas (KIP-966),
+    and of the coordinator of a transactional id. The models of settings are one KRaft partition by the engine's own
+    rules: with these settings, do so many faults lose a record that was acknowledged? The quorum is that of the
+    controllers: elections, and what a majority has committed. A goal is what is to come about from every state, and to
+    stay, once no fault comes any more. What holds, holds within the bounds that stand beside it. A counterexample of
+    the first is also played as faults of a run, under a release of Kafka that is like the model and under the one that
+    mends it; kreplica whatif run --plan plays it again.
 
     Exits 0 when the invariants hold, 1 with a counterexample, 2 when a model, a bound, an invariant or a size cannot be
     used, 5 when nothing was broken but the memory did not suffice for all states.
@@ -173,6 +192,8 @@ def prove(
         "replicas": replicas,
         "log": log,
         "records": records,
+        "clients": clients,
+        "partitions": partitions,
         "last_epoch": epochs,
         "min_isr": min_isr,
         "isr": in_sync,

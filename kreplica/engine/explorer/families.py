@@ -11,6 +11,9 @@ from kreplica.engine.explorer.asynchronous_isr.trace import events_of as async_e
 from kreplica.engine.explorer.asynchronous_isr.trace import seen_of as async_seen_of
 from kreplica.engine.explorer.clients import models as client_models
 from kreplica.engine.explorer.clients.bounds import ClientBounds
+from kreplica.engine.explorer.coordinators.transactions import models as coordinator_models
+from kreplica.engine.explorer.coordinators.transactions import trace as coordinator_trace
+from kreplica.engine.explorer.coordinators.transactions.state import CoordinatorBounds
 from kreplica.engine.explorer.kraft import models as kraft_models
 from kreplica.engine.explorer.kraft import trace as kraft_trace
 from kreplica.engine.explorer.kraft.messages import MOST_EPOCH, MOST_RECORDS, MOST_REPLICAS
@@ -35,7 +38,7 @@ from kreplica.errors import UsageError
 from kreplica.model.wording.nearest_names import nearest_or_known
 from kreplica.model.wording.words import counted
 
-ProofBounds = Bounds | KraftBounds | AsyncBounds | SettingsBounds | QuorumBounds | ClientBounds
+ProofBounds = Bounds | KraftBounds | AsyncBounds | SettingsBounds | QuorumBounds | ClientBounds | CoordinatorBounds
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,4 +314,56 @@ CLIENTS = Family(
     events_of=_no_events,
 )
 
-FAMILIES = (PARTITION, *map(_async_family, async_models.TABLES), KRAFT, SETTINGS, QUORUM, CLIENTS)
+# -- the coordinator of a transactional id
+
+
+def _coordinator_model(name: str, bounds: CoordinatorBounds) -> Model:
+    most = coordinator_models.MOST
+    if (
+        not all(0 < one <= limit for one, limit in zip(bounds[:3], most[:3], strict=True))
+        or bounds.faults > most.faults
+    ):
+        raise UsageError(
+            f"{name} has room for {counted(most.clients, 'client')}, {counted(most.replicas, 'replica')},"
+            f" {counted(most.partitions, 'partition')} and {counted(most.faults, 'fault')}"
+        )
+    return coordinator_models.model_of(name, bounds)
+
+
+def _coordinator_sentence(bounds: CoordinatorBounds) -> str:
+    return (
+        f"{counted(bounds.clients, 'producer')} with one transactional id, {counted(bounds.replicas, 'broker')},"
+        f" {counted(bounds.partitions, 'partition')} to add;"
+        f" {counted(bounds.faults, 'election')} of another coordinator"
+    )
+
+
+def _coordinator_family(names: Sequence[str], faults: int) -> Family:
+    return Family(
+        names=names,
+        sound="coordinator-4.1",
+        default=CoordinatorBounds(clients=2, replicas=2, partitions=1, faults=faults),
+        model_of=_coordinator_model,
+        limits=lambda bounds: bounds._asdict(),
+        sentence=_coordinator_sentence,
+        more_room="",
+        begins="broker {leader} coordinates the transactional id, nobody has asked for a producer id",
+        seen=coordinator_trace.seen,
+        told=coordinator_trace.told,
+        events_of=_no_events,
+    )
+
+
+COORDINATOR = _coordinator_family([name for name in coordinator_models.TABLES if name != "producer-ids"], faults=1)
+PRODUCER_IDS = _coordinator_family(["producer-ids"], faults=0)
+
+FAMILIES = (
+    PARTITION,
+    *map(_async_family, async_models.TABLES),
+    KRAFT,
+    SETTINGS,
+    QUORUM,
+    CLIENTS,
+    PRODUCER_IDS,
+    COORDINATOR,
+)

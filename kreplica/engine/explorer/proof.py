@@ -46,7 +46,8 @@ class ProofStep(Struct, frozen=True):
         Sequence[Any],
         Meaning(
             "each broker, of the quorum each controller: id, leads (whether it takes itself for the leader), leader,"
-            " leader_epoch and isr as it knows them, high_watermark, log (record and leader epoch of each offset)"
+            " leader_epoch and isr as it knows them, high_watermark, log (record and leader epoch of each offset; of"
+            " the transaction coordinator the producer epoch)"
         ),
     ]
 
@@ -148,8 +149,8 @@ def whatif_prove(
 
     Args:
         model: Name of a model.
-        bounds: Its bounds, ``Bounds``, ``AsyncBounds``, ``KraftBounds``, ``SettingsBounds``, ``QuorumBounds`` or
-            ``ClientBounds``; None for those of the command.
+        bounds: Its bounds, ``Bounds``, ``AsyncBounds``, ``KraftBounds``, ``SettingsBounds``, ``QuorumBounds``,
+            ``ClientBounds`` or ``CoordinatorBounds``; None for those of the command.
         invariants: Names of invariants and goals, the first invariant of the model if there is none; the search ends
             early once each is broken and no goal is asked.
         symmetry: Whether states that differ only in which replica is which are taken for one.
