@@ -17,7 +17,7 @@ BASE_PYTHON ?= $(shell for python in python3.11 python3 python3.12 python3.13 py
   $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check changed tests-of search traces mutants lint format bench docs golden completions losses conformance conformance-old constraints clean
+.PHONY: help demo test archives check changed tests-of search traces mutants lint format bench docs golden completions losses conformance conformance-old constraints clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 17
@@ -42,11 +42,14 @@ demo: $(READY) ## describe and check a packaged dump, audit packaged dumps on Sp
 	$(call show,kreplica check --dump sample --exit-zero)
 	$(call show,kreplica audit sample --exit-zero)
 
-test: lint ## lint, then every test, those with a real Kafka and Spark too
+test: archives lint ## lint, then every test, those with a real Kafka and Spark too
 	$(BIN)/pytest -n $(PROCESSES) --dist loadgroup
 
 check: lint ## style, types, layering and the quick tests: no broker, no Spark; within three minutes
 	$(BIN)/pytest $(QUICK) tests/unit tests/cli tests/completions tests/docs --ignore tests/docs/test_examples.py
+
+archives: $(READY) ## archives of Kafka's classes, once for each Java: brokers start for half the processor time
+	@$(BIN)/python tests/support/class_archives.py 4.3.1 3.9.2
 
 changed: $(READY) ## the quick tests that the changed files reach, by imports
 	@files=$$($(BIN)/python tests/support/tests_of.py --changed); \

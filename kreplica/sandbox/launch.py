@@ -15,6 +15,7 @@ from pathlib import Path
 from kreplica.errors import SandboxError
 from kreplica.formats.schema import uuid_text
 from kreplica.sandbox import admin
+from kreplica.sandbox.class_archives import archive_options
 from kreplica.sandbox.jars import class_path
 from kreplica.sandbox.nodes import (
     LOCK_FILE,
@@ -145,7 +146,7 @@ def _new_id() -> str:
 
 def _bring_up(folder: Path, settings: SandboxSettings, jars: tuple[Path, ...], say: Progress) -> None:
     state = load_state(folder)
-    write_class_path(folder, jars)
+    write_class_path(folder, jars, archive_options(Path(state.java), jars))
     if any(listener.encrypted for listener in settings.listeners):
         from kreplica.sandbox.certificates import write_certificates
 

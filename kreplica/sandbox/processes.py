@@ -19,7 +19,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -161,12 +161,22 @@ _LEAN = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Dj
 _SERVER = ["-XX:+ExitOnOutOfMemoryError", "-Dzookeeper.jmx.log4j.disable=true"]
 
 
-def write_class_path(folder: Path, jars: tuple[Path, ...]) -> Path:
-    """Write the class path as an argument file of ``java``, so that lists of processes stay readable."""
+def write_class_path(folder: Path, jars: tuple[Path, ...], options: Iterable[str] = ()) -> Path:
+    """Write the class path as an argument file of ``java``, so that lists of processes stay readable.
+
+    Args:
+        folder: Where to.
+        jars: The class path.
+        options: Further options of every JVM that reads the file.
+    """
     path = folder / "class-path.args"
-    joined = ":".join(str(jar) for jar in jars).replace("\\", "\\\\")
-    path.write_text(f'-cp "{joined}"\n', encoding="utf-8")
+    words = [f"-cp {_quoted(':'.join(map(str, jars)))}", *map(_quoted, options)]
+    path.write_text("".join(f"{word}\n" for word in words), encoding="utf-8")
     return path
+
+
+def _quoted(word: str) -> str:
+    return '"' + word.replace("\\", "\\\\") + '"'
 
 
 def server_command(java: Path, class_path: Path, heap_mib: int, logging: str, program: list[str]) -> list[str]:

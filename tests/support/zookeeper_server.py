@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kreplica.sandbox.certificates import write_certificates
+from kreplica.sandbox.class_archives import archive_options
 from kreplica.sandbox.jars import class_path
 from kreplica.sandbox.processes import (
     LOOPBACK,
@@ -60,10 +61,11 @@ def zookeeper_server(folder: Path, heap_mib: int = 192) -> Iterator[Server]:
     tls = folder / "tls"
     write_certificates(tls, ("alice",))
     (folder / "server.properties").write_text(render(_properties(folder, plain, secure)), encoding="ascii")
-    jars = write_class_path(folder, class_path(KAFKA))
+    java, jars = find_java().executable, class_path(KAFKA)
+    arguments = write_class_path(folder, jars, archive_options(java, jars))
     logging = write_server_logging(KAFKA, folder)
     program = [MAIN, str(folder / "server.properties")]
-    process = spawn(server_command(find_java().executable, jars, heap_mib, logging, program), folder / CONSOLE_FILE)
+    process = spawn(server_command(java, arguments, heap_mib, logging, program), folder / CONSOLE_FILE)
     try:
         ends = time.monotonic() + 60
         while not (_listens(plain) and _listens(secure)):

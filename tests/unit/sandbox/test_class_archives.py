@@ -1,0 +1,98 @@
+"""Archives of classes: each belongs to one Java and one list of jars, and is only asked for where there is one."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from kreplica.sandbox.class_archives import archive_of, archive_options, keep_archive
+from kreplica.sandbox.processes import write_class_path
+from kreplica.system.folders import CACHE_VARIABLE
+
+
+@pytest.fixture
+def java(tmp_path: Path) -> Path:
+    return written(tmp_path / "java", b"program")
+
+
+@pytest.fixture
+def jars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, ...]:
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
+    return tuple(written(tmp_path / name, name.encode()) for name in ("a.jar", "b.jar"))
+
+
+def kept(java: Path, jars: tuple[Path, ...], content: bytes = b"archive") -> Path:
+    """An archive in its place."""
+    archive = archive_of(java, jars)
+    keep_archive(written(archive.parent / "draft", content), archive)
+    return archive
+
+
+def written(path: Path, content: bytes) -> Path:
+    path.parent.mkdir(exist_ok=True, parents=True)
+    path.write_bytes(content)
+    return path
+
+
+def test_an_archive_is_asked_for_where_there_is_one(java: Path, jars: tuple[Path, ...]) -> None:
+    assert archive_options(java, jars) == []
+    archive = kept(java, jars)
+    assert archive_options(java, jars) == [f"-XX:SharedArchiveFile={archive}"]
+
+
+def test_another_java_another_order_and_a_jar_that_changed_have_none(
+    java: Path, jars: tuple[Path, ...], tmp_path: Path
+) -> None:
+    kept(java, jars)
+    assert archive_options(written(tmp_path / "other-java", b"program"), jars) == []
+    assert archive_options(java, jars[::-1]) == []
+    assert archive_options(java, jars[:1]) == []
+    content, status = jars[1].read_bytes(), jars[1].stat()
+    written(jars[1], content + b"!")
+    os.utime(jars[1], ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert archive_options(java, jars) == []
+    written(jars[1], content)
+    os.utime(jars[1], ns=(status.st_atime_ns, status.st_mtime_ns + 1_000_000_000))
+    assert archive_options(java, jars) == []
+    os.utime(jars[1], ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert len(archive_options(java, jars)) == 1
+
+
+@pytest.mark.parametrize("content", [b"", b"archiv", b"Archive", b"archive and more"])
+def test_one_that_is_not_what_was_kept_is_not_asked_for(java: Path, jars: tuple[Path, ...], content: bytes) -> None:
+    archive = kept(java, jars)
+    written(archive, content)
+    assert archive_options(java, jars) == []
+    kept(java, jars, content)
+    assert len(archive_options(java, jars)) == 1
+    archive.with_suffix(".sha256").unlink()
+    assert archive_options(java, jars) == []
+
+
+def test_a_link_to_java_is_the_java_that_it_leads_to(java: Path, jars: tuple[Path, ...], tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(java)
+    assert archive_of(link, jars) == archive_of(java, jars)
+
+
+def test_what_is_not_there_has_none(java: Path, jars: tuple[Path, ...], tmp_path: Path) -> None:
+    assert archive_options(tmp_path / "no-java", jars) == []
+    assert archive_options(java, [*jars, tmp_path / "no.jar"]) == []
+
+
+def test_a_path_with_a_colon_would_be_two_archives(
+    java: Path, jars: tuple[Path, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "a:b"))
+    kept(java, jars)
+    assert archive_options(java, jars) == []
+
+
+def test_the_argument_file_quotes_paths_and_options(tmp_path: Path) -> None:
+    path = write_class_path(tmp_path, (Path("/a b/c.jar"), Path("/d\\e.jar")), ["-XX:SharedArchiveFile=/f g/h.jsa"])
+    assert path.read_text(encoding="utf-8").splitlines() == [
+        r'-cp "/a b/c.jar:/d\\e.jar"',
+        '"-XX:SharedArchiveFile=/f g/h.jsa"',
+    ]
