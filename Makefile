@@ -93,7 +93,7 @@ golden: $(READY) ## ask Kafka's own classes anew, by Java 17 and Maven: make gol
 completions: $(READY) ## write completions/ from the program
 	$(BIN)/python docs/generator/generate.py completions
 
-losses: $(READY) ## write the table of docs/losses.md: settings that lose records, by faults
+losses: $(READY) ## write the tables of docs/losses.md: settings that lose records, by faults and losses of power
 	$(BIN)/python docs/generator/loss_table.py docs/losses.md
 	$(BIN)/python docs/generator/client_table.py docs/losses.md
 

@@ -1,76 +1,174 @@
-"""Writes the table of settings that lose records into a page: ``python docs/generator/loss_table.py docs/losses.md``.
+"""Writes the tables of settings that lose records into a page: ``python docs/generator/loss_table.py docs/losses.md``.
 
-Each cell is a search through every state of a model of settings; the largest has about a million. It needs numba.
+A cell is a search through every state of a model of settings, unless another cell of its row answers it. The largest
+has some million states. It needs numba.
 """
 
 from __future__ import annotations
 
 import sys
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
+from typing import NamedTuple
 
 from kreplica.engine.explorer.compiled import search as compiled_search
+from kreplica.engine.explorer.explored import retraced
 from kreplica.engine.explorer.model import Model
 from kreplica.engine.explorer.settings.models import model_of
-from kreplica.engine.explorer.settings.state import SettingsBounds
+from kreplica.engine.explorer.settings.state import SettingsBounds, SettingsState
 from kreplica.engine.rules.replication.acknowledgement import ACKS_ALL
+from kreplica.engine.versions.version import NEVER
 
-REPLICAS, RECORDS, PREFERRED = 3, 1, 1
+REPLICAS, RECORDS = 3, 1
 MEMORY = 2 << 30
-BUDGETS = ((1, 1, 1), (2, 2, 2), (3, 0, 0), (3, 0, 3), (3, 1, 0), (3, 1, 1), (3, 1, 2), (3, 3, 3))
-"""Columns: faults, and how many of them may be crashes that lose, or that keep, the log."""
-SETTINGS = ((1, 1), (ACKS_ALL, 1), (ACKS_ALL, 2), (ACKS_ALL, 3))
-"""acks and min.insync.replicas; of acks=1 the latter makes no difference."""
-BEGIN, END = "<!-- table: make losses -->\n", "<!-- end of table -->\n"
 HOLDS = "holds"
-
-
 RELEASES = ("settings-3.9", "settings-4.1")
 MENDED = "settings-4.1-mended"
 
 
-def models() -> list[tuple[str, SettingsBounds]]:
-    """Settings of each row, with the first budget; of the mended model those that it changes."""
-    rows = [*product(RELEASES, SETTINGS, (False, True)), *product((MENDED,), SETTINGS[1:], (False,))]
-    return [
-        (name, SettingsBounds(REPLICAS, RECORDS, acks, min_isr, unclean, *BUDGETS[0], first_leader=PREFERRED))
-        for name, (acks, min_isr), unclean in rows
-    ]
+class Budget(NamedTuple):
+    """Faults, and how many of them may be of each kind."""
+
+    faults: int
+    losses: int = 0
+    stops: int = 0
+    cut_offs: int = 0
+    power_losses: int = 0
+    power_losses_of_all: int = 0
+
+    def within(self, other: Budget) -> bool:
+        """True if all that this one allows is allowed by another."""
+        return all(one <= more for one, more in zip(self, other, strict=True))
 
 
-def row(name: str, bounds: SettingsBounds, cells: list[str]) -> str:
-    """A line of the table."""
-    acks, least = ("all", str(bounds.min_isr)) if bounds.acks == ACKS_ALL else ("1", "any")
-    return f"| {' | '.join([name, acks, least, 'yes' if bounds.unclean else 'no', *cells])} |\n"
+def any_fault(faults: int, losses: int, stops: int) -> Budget:
+    """Faults of which any may leave all brokers up."""
+    return Budget(faults, losses, stops, faults)
 
 
-def title() -> str:
-    """The first lines of the table."""
-    budgets = [f"{faults}: {losses} lost, {stops} kept" for faults, losses, stops in BUDGETS]
-    names = ["model", "acks", "min ISR", "unclean", *budgets]
-    return f"| {' | '.join(names)} |\n|{' --- |' * len(names)}\n"
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of the page.
+
+    Args:
+        begin, end: The marks that it stands between.
+        budgets: Columns, by their names.
+        settings: acks, min.insync.replicas and flush.messages of its rows; of acks=1 min.insync.replicas makes no
+            difference.
+        flushes: Whether flush.messages is a column.
+    """
+
+    begin: str
+    end: str
+    budgets: dict[str, Budget]
+    settings: Sequence[tuple[int, int, int]]
+    flushes: bool
+
+    def rows(self) -> list[tuple[str, SettingsBounds]]:
+        """Model and settings of each row, without faults; of the mended model those that it changes."""
+        clean = [each for each in self.settings if each[0] == ACKS_ALL]
+        rows = [*product(RELEASES, self.settings, (False, True)), *product((MENDED,), clean, (False,))]
+        return [
+            (name, SettingsBounds(REPLICAS, RECORDS, acks, min_isr, unclean, 0, 0, 0, flush_messages=flush))
+            for name, (acks, min_isr, flush), unclean in rows
+        ]
+
+    def row(self, name: str, bounds: SettingsBounds, cells: Sequence[str]) -> str:
+        """A line of the table."""
+        acks, least = ("all", str(bounds.min_isr)) if bounds.acks == ACKS_ALL else ("1", "any")
+        settings = [name, acks, least, "yes" if bounds.unclean else "no"]
+        if self.flushes:
+            settings.append("never" if bounds.flush_messages == NEVER else str(bounds.flush_messages))
+        return f"| {' | '.join([*settings, *cells])} |\n"
+
+    def title(self) -> str:
+        """The first lines of the table."""
+        names = ["model", "acks", "min ISR", "unclean", *(["flush.messages"] if self.flushes else []), *self.budgets]
+        return f"| {' | '.join(names)} |\n|{' --- |' * len(names)}\n"
+
+    def text(self) -> str:
+        """The whole table."""
+        lines = [self.title()]
+        for name, bounds in self.rows():
+            lines.append(self.row(name, bounds, cells(name, bounds, list(self.budgets.values()))))
+            print(lines[-1], end="", file=sys.stderr, flush=True)
+        return "".join(lines)
 
 
-def cell(model: Model) -> str:
-    """The steps of the shortest loss, or that there is none."""
+_COUNTS = ((1, 1, 1), (2, 2, 2), (3, 0, 0), (3, 0, 3), (3, 1, 0), (3, 1, 1), (3, 1, 2), (3, 3, 3))
+FAULTS = Table(
+    begin="<!-- table: make losses -->\n",
+    end="<!-- end of table -->\n",
+    budgets={f"{faults}: {lost} lost, {kept} kept": any_fault(faults, lost, kept) for faults, lost, kept in _COUNTS},
+    settings=[(1, 1, NEVER), *((ACKS_ALL, min_isr, NEVER) for min_isr in (1, 2, 3))],
+    flushes=False,
+)
+POWER = Table(
+    begin="<!-- table of power: make losses -->\n",
+    end="<!-- end of the table of power -->\n",
+    budgets={
+        "1 broker": Budget(1, power_losses=1),
+        "2 brokers": Budget(2, power_losses=2),
+        "3 brokers": Budget(3, power_losses=3),
+        "all": Budget(1, power_losses_of_all=1),
+        "1 fault, then all": Budget(2, cut_offs=1, power_losses_of_all=1),
+        "all, twice": Budget(2, power_losses_of_all=2),
+    },
+    settings=[
+        (acks, min_isr, flush)
+        for acks, min_isr in ((1, 1), (ACKS_ALL, 1), (ACKS_ALL, 2), (ACKS_ALL, 3))
+        for flush in (NEVER, 1)
+    ],
+    flushes=True,
+)
+TABLES = (FAULTS, POWER)
+
+
+def loss(model: Model) -> tuple[int, Budget] | None:
+    """Length of the shortest loss and the faults that it takes; None if there is none."""
     found = compiled_search.search(model, model.invariants, MEMORY)
     assert found.broken or found.complete
-    return str(len(found.broken[model.invariants[0].name]) - 1) if found.broken else HOLDS
+    if not found.broken:
+        return None
+    states = found.broken[model.invariants[0].name]
+    return len(states) - 1, spent(model, states)
 
 
-def table() -> str:
-    """The whole table."""
-    lines = [title()]
-    for name, bounds in models():
-        of_budgets = [bounds._replace(faults=faults, losses=losses, stops=stops) for faults, losses, stops in BUDGETS]
-        lines.append(row(name, bounds, [cell(model_of(name, each)) for each in of_budgets]))
-    return "".join(lines)
+def spent(model: Model, states: Sequence[SettingsState]) -> Budget:
+    """The faults on a way through the states of a model, by their kinds."""
+    kinds = {"lose-log": "losses", "crash": "stops", "cut-off": "cut_offs", "shrink-isr": "cut_offs"}
+    kinds |= {"lose-power": "power_losses", "all-lose-power": "power_losses_of_all"}
+    steps = zip(states, retraced(model, states), strict=False)
+    faults = [kinds[step.action.name] for before, step in steps if step.state.faults[0] < before.faults[0]]
+    return Budget(len(faults), **Counter(faults))
+
+
+def cells(name: str, settings: SettingsBounds, budgets: Sequence[Budget]) -> list[str]:
+    """The cells of a row: steps of the shortest loss, or that there is none.
+
+    Largest budgets come first. What holds of one holds of all within it. What a shortest loss does not spend, it does
+    not need: it is the shortest of each budget between the one that it spends and the one that it was found with.
+    """
+    found: dict[Budget, str] = {}
+    for budget in sorted(budgets, reverse=True, key=sum):
+        if budget in found:
+            continue
+        lost = loss(model_of(name, settings._replace(**budget._asdict())))
+        for other in budgets:
+            if other.within(budget) and (lost is None or lost[1].within(other)):
+                found[other] = HOLDS if lost is None else str(lost[0])
+    return [found[budget] for budget in budgets]
 
 
 def main(page: Path) -> None:
-    """Writes the table between its marks."""
-    before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
-    page.write_text(f"{before}{BEGIN}\n{table()}\n{END}{rest.partition(END)[2]}", encoding="utf-8")
+    """Writes each table between its marks."""
+    for table in TABLES:
+        before, _, rest = page.read_text(encoding="utf-8").partition(table.begin)
+        after = rest.partition(table.end)[2]
+        page.write_text(f"{before}{table.begin}\n{table.text()}\n{table.end}{after}", encoding="utf-8")
 
 
 if __name__ == "__main__":

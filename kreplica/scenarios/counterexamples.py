@@ -38,6 +38,7 @@ from kreplica.engine.setup import MILLISECOND, SECOND
 from kreplica.engine.trace import Kind
 from kreplica.engine.versions.supported import Truncation, version_named
 from kreplica.scenarios.playing import Run, play
+from kreplica.scenarios.power_counterexamples import FLUSH, FLUSHING, played_without_power, power_plan
 from kreplica.scenarios.truncation.counterexample import SCENARIO
 
 FLAWED = {
@@ -74,13 +75,21 @@ class Replay:
 
     Args:
         file: Its plan.
-        run: The plan played under the release that has the flaw.
-        mended: The same under the release that mends it.
+        run: The plan played under the release, or with the settings, that have the flaw.
+        mended: The same under the release, or with the setting, that mends it.
+        where: The cluster in words.
     """
 
     file: PlanFile
     run: Run
     mended: Run
+    where: str = "broker 4 is the controller"
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """Names of both runs: their releases, with the settings that the first has not."""
+        others = [f"{name}={value}" for name, value in self.mended.settings.items() if name not in self.run.settings]
+        return self.run.version.name, ", ".join([self.mended.version.name, *others])
 
 
 def replay(model: Model, invariant: str, steps: Sequence[Taken]) -> Replay | None:
@@ -117,8 +126,28 @@ def replays_of(model: Model, counterexamples: Mapping[str, Sequence[Taken]]) -> 
         counterexamples: Steps by the invariant that they lead to a breach of.
     """
     played = [each for each in model.invariants if each.name in counterexamples]
-    found = {each.name: replay(model, each.name, counterexamples[each.name]) for each in played}
+    found = {each.name: _replay(model, each.name, counterexamples[each.name]) for each in played}
     return {invariant: one for invariant, one in found.items() if one is not None}
+
+
+def _replay(model: Model, invariant: str, steps: Sequence[Taken]) -> Replay | None:
+    return replay(model, invariant, steps) if model.name in FLAWED else replay_of_power(model, steps)
+
+
+def replay_of_power(model: Model, steps: Sequence[Taken]) -> Replay | None:
+    """The plan of a loss of power, and what it comes to; None if it is none, or the run has everything flushed.
+
+    Args:
+        model: The model.
+        steps: The counterexample.
+    """
+    file = power_plan(model, steps)
+    if file is None or FLUSH in file.settings:
+        return None
+    run = played_without_power(file)
+    if run.outcome.is_safe:
+        return None
+    return Replay(file, run, played_without_power(file, FLUSHING), "three brokers, and controllers that go on")
 
 
 def played(file: PlanFile, version: str) -> Run:

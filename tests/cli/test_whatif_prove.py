@@ -277,13 +277,42 @@ def test_the_broker_that_leads_at_first(kreplica: Kreplica) -> None:
         assert document["steps"][1]["what"].startswith(f"a producer writes a record to broker {leader}")
 
 
+POWER = ("whatif", "prove", "--model", "settings-3.9", "--first-leader", "1", "--stops", "0", "--cut-offs", "0")
+
+
+def test_a_loss_of_power_is_told_and_played_and_flushing_keeps_the_record(kreplica: Kreplica, tmp_path: Path) -> None:
+    """Written, fetched and told twice each; the power fails, all expire, the last member comes back and leads: 12."""
+    file = tmp_path / "power.json"
+    words = (*POWER, "--power-losses-of-all", "1")
+    done = kreplica(*words, "--save-plan", str(file), "-o", "json")
+    assert done.code == 1
+    document = answer(done)
+    assert document["verdict"].items() >= {"power_losses": 0, "power_losses_of_all": 1, "cut_offs": 0}.items()
+    assert document["verdict"]["flush_messages"] is None
+    assert (document["steps"][-1]["step"], document["steps"][6]["action"]) == (12, "all-lose-power")
+    lost, kept = document["replays"]["acknowledged-kept"]["runs"]
+    assert (lost["lost"], kept["lost"]) == (["m1"], [])
+    assert kept["settings"] == {**lost["settings"], "flush.messages": "1"}
+    assert answer(kreplica("whatif", "run", "--plan", str(file), "-o", "json"))["outcome"]["lost"] == ["m1"]
+    flushing = kreplica(*POWER, "--power-losses", "1", "--set", "flush.messages=1")
+    assert flushing.code == 0
+    assert "flush.messages=1; 3 replicas, 1 record written, 1 fault" in flushing.out
+    assert "losses of power: 1 of one broker, 0 of all at once; 0 fenced or slow while up" in flushing.out
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
         (("--set", "acks=0"), "acks is 1 or all"),
         (("--set", "acks"), "--set 'acks' is none of: acks=1 or all"),
         (("--set", "min.insync.replicas=4"), "min.insync.replicas is 1 at least, at most the number of replicas"),
-        (("--losses", "2"), "there are at most as many with the log lost, or kept, as --faults"),
+        (("--losses", "2"), "of each kind there are at most as many as --faults"),
+        (("--power-losses-of-all", "2"), "losses of power are faults, too"),
+        (
+            ("--faults", "5", "--power-losses-of-all", "5"),
+            "settings-3.9 has room for 30 leader epochs; so many faults lead to 36",
+        ),
+        (("--set", "flush.messages=0"), "flush.messages=1 to 3"),
         (("--replicas", "5"), "settings-3.9 has room for 4 replicas and 3 records"),
         (("--replicas", "2", "--first-leader", "3"), "broker 3 cannot lead at first: brokers are 1 to 2"),
     ],

@@ -49,6 +49,7 @@ def _replay(replay: Replay) -> Row:
 def _outcome(run: Run) -> Row:
     return {
         "kafka_version": run.version.name,
+        "settings": {name: str(value) for name, value in run.settings.items()},
         "lost": list(run.outcome.histories.lost),
         "broken": list(dict.fromkeys(str(found.invariant) for found in run.outcome.findings)),
         "trace_hash": run.outcome.trace_hash,

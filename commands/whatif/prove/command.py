@@ -117,6 +117,23 @@ def prove(
             5,
         ),
     ] = None,
+    cut_offs: Annotated[
+        int | None,
+        _number(
+            "--cut-offs",
+            "Settings: times that a broker that runs is fenced, or leaves the ISR as it is slow.  [default: any fault]",
+            0,
+            5,
+        ),
+    ] = None,
+    power_losses: Annotated[
+        int | None,
+        _number("--power-losses", "Settings: times that the machine of one broker loses power.  [default: 0]", 0, 5),
+    ] = None,
+    power_losses_of_all: Annotated[
+        int | None,
+        _number("--power-losses-of-all", "Settings: times that all machines lose power at once.  [default: 0]", 0, 5),
+    ] = None,
     first_leader: Annotated[
         int | None,
         _number("--first-leader", "Settings: the broker that leads at first, 1 the preferred.  [default: any]", 1, 5),
@@ -126,8 +143,8 @@ def prove(
         typer.Option(
             "--set",
             metavar="KEY=VALUE",
-            help="Settings: acks (1 or all), min.insync.replicas or unclean.leader.election.enable; may be repeated."
-            "  [default: all, 2, false]",
+            help="Settings: acks (1 or all), min.insync.replicas, unclean.leader.election.enable or flush.messages; may"
+            " be repeated.  [default: all, 2, false, never]",
         ),
     ] = None,
     invariant: Annotated[
@@ -204,6 +221,9 @@ def prove(
         "messages": messages,
         "faults": faults,
         "first_leader": first_leader,
+        "cut_offs": cut_offs,
+        "power_losses": power_losses,
+        "power_losses_of_all": power_losses_of_all,
         **_settings(settings or ()),
     }
     bounds = _bounds(model, {name: value for name, value in given.items() if value is not None})
@@ -230,6 +250,10 @@ _OPTIONS = {
     "min_isr": "--min-isr",
     "isr": "--in-sync",
     "first_leader": "--first-leader",
+    "cut_offs": "--cut-offs",
+    "power_losses": "--power-losses",
+    "power_losses_of_all": "--power-losses-of-all",
+    "flush_messages": "--set flush.messages",
     "acks": "--set acks",
     "unclean": "--set unclean.leader.election.enable",
 }
@@ -244,6 +268,7 @@ def _settings(given: Sequence[str]) -> dict[str, int]:
         "acks": ("acks", {"0": 0, "1": 1, "all": ACKS_ALL, "-1": ACKS_ALL}),
         "min.insync.replicas": ("min_isr", {str(number): number for number in range(1, 6)}),
         "unclean.leader.election.enable": ("unclean", {"true": True, "false": False}),
+        "flush.messages": ("flush_messages", {str(number): number for number in range(1, 4)}),
     }
     found: dict[str, int] = {}
     for pair in given:
@@ -251,7 +276,7 @@ def _settings(given: Sequence[str]) -> dict[str, int]:
         if key not in values or text not in values[key][1]:
             raise UsageError(
                 f"--set {pair!r} is none of: acks=1 or all, min.insync.replicas=1 to 5,"
-                " unclean.leader.election.enable=true or false"
+                " unclean.leader.election.enable=true or false, flush.messages=1 to 3"
             )
         name, numbers = values[key]
         found[name] = numbers[text]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from commands.shared.printing.screen import TableColumn, print_columns, print_lines, print_verdict
+from commands.shared.printing.screen import INDENT, TableColumn, print_columns, print_lines, print_verdict
 from kreplica.model.wording.words import counted, ids
 
 if TYPE_CHECKING:
@@ -100,12 +100,15 @@ def _show_replay(replay: Replay, console: Console) -> None:
     from commands.whatif.run.verdict import verdict
     from kreplica.engine.plan_text import step_words
 
-    console.print("\nThe same as faults of a run (broker 4 is the controller)")
+    console.print(f"\nThe same as faults of a run ({replay.where})")
     for step in replay.file.steps:
         console.print(f"  {step_words(step)}", markup=False, highlight=False)
-    for run in (replay.run, replay.mended):
+    for name, run in zip(replay.names, (replay.run, replay.mended), strict=True):
         word, _, sentence = verdict(run)
-        print_lines(console, run.version.name, [f"{word} {sentence}"])
+        if len(name) < INDENT:
+            print_lines(console, name, [f"{word} {sentence}"])
+        else:
+            print_lines(console, "", [f"{name}: {word} {sentence}"])
 
 
 def _cells(row: ProofStep) -> list[object]:

@@ -34,6 +34,7 @@ from kreplica.engine.explorer.settings.state import SettingsBounds
 from kreplica.engine.explorer.symmetry import Symmetry
 from kreplica.engine.rules.replication.acknowledgement import ACKS_ALL
 from kreplica.engine.trace import Event
+from kreplica.engine.versions.version import NEVER
 from kreplica.errors import UsageError
 from kreplica.model.wording.nearest_names import nearest_or_known
 from kreplica.model.wording.words import counted
@@ -196,8 +197,14 @@ def _settings_model(name: str, bounds: SettingsBounds) -> Model:
         raise UsageError(f"{name} has room for {most}")
     if bounds.faults > settings_state.MOST_FAULTS:
         raise UsageError(f"{name} has room for {settings_state.MOST_FAULTS} faults")
-    if max(bounds.losses, bounds.stops) > bounds.faults:
-        raise UsageError("crashes are faults, too: there are at most as many with the log lost, or kept, as --faults")
+    if max(bounds.losses, bounds.stops, bounds.power_losses, bounds.power_losses_of_all) > bounds.faults:
+        raise UsageError(
+            "crashes and losses of power are faults, too: of each kind there are at most as many as --faults"
+        )
+    if bounds.last_epoch > settings_state.MOST_EPOCH:
+        raise UsageError(
+            f"{name} has room for {settings_state.MOST_EPOCH} leader epochs; so many faults lead to {bounds.last_epoch}"
+        )
     if bounds.acks not in (1, ACKS_ALL):
         raise UsageError("acks is 1 or all: nobody is told whether a record with acks=0 was written")
     if not 0 < bounds.min_isr <= bounds.replicas:
@@ -208,19 +215,32 @@ def _settings_model(name: str, bounds: SettingsBounds) -> Model:
 
 
 def _settings_limits(bounds: SettingsBounds) -> dict[str, object]:
-    return {**bounds._asdict(), "acks": _acks(bounds), "first_leader": bounds.first_leader or None}
+    flushes = None if bounds.flush_messages == NEVER else bounds.flush_messages
+    told = {"acks": _acks(bounds), "first_leader": bounds.first_leader or None, "flush_messages": flushes}
+    return {**bounds._asdict(), **told, "cut_offs": min(bounds.cut_offs, bounds.faults)}
 
 
 def _acks(bounds: SettingsBounds) -> str:
     return "all" if bounds.acks == ACKS_ALL else str(bounds.acks)
 
 
+def _other_faults(bounds: SettingsBounds) -> str:
+    cut_off = f" {bounds.cut_offs} fenced or slow while up;" if bounds.cut_offs < bounds.faults else ""
+    if bounds.power_losses == bounds.power_losses_of_all == 0:
+        return cut_off
+    all_at_once = f"{bounds.power_losses_of_all} of all at once"
+    return f" losses of power: {bounds.power_losses} of one broker, {all_at_once};{cut_off}"
+
+
 def _settings_sentence(bounds: SettingsBounds) -> str:
     return (
         f"acks={_acks(bounds)}, min.insync.replicas={bounds.min_isr},"
-        f" unclean.leader.election.enable={str(bounds.unclean).lower()}; {counted(bounds.replicas, 'replica')},"
+        f" unclean.leader.election.enable={str(bounds.unclean).lower()}"
+        f"{'' if bounds.flush_messages == NEVER else f', flush.messages={bounds.flush_messages}'};"
+        f" {counted(bounds.replicas, 'replica')},"
         f" {counted(bounds.records, 'record')} written, {counted(bounds.faults, 'fault')},"
         f" among them crashes: {bounds.losses} with the log lost, {bounds.stops} with the log kept;"
+        f"{_other_faults(bounds)}"
         f" {f'broker {bounds.first_leader}' if bounds.first_leader else 'any broker'} leads at first"
     )
 

@@ -12,6 +12,7 @@ from kreplica.engine.explorer.settings.state import (
     NO_EPOCH,
     SettingsBounds,
     SettingsState,
+    append,
     begin_role,
     cut,
     forget_positions,
@@ -28,6 +29,7 @@ from kreplica.engine.rules.controller.elections import kraft_elect_preferred
 from kreplica.engine.rules.controller.isr import kraft_change, kraft_isr_of_elected
 from kreplica.engine.rules.controller.leader_epoch_bump import kraft_leader_epoch
 from kreplica.engine.rules.replication.acknowledgement import ACKS_ALL, append_error, completion_error
+from kreplica.engine.rules.replication.durability import flushed_after_start, recovered_end_offset
 from kreplica.engine.rules.replication.error_codes import ErrorCode
 from kreplica.engine.rules.replication.fetching import leader_epoch_error
 from kreplica.engine.rules.replication.follower_lag import is_caught_up, may_join_isr
@@ -52,6 +54,8 @@ def actions(bounds: SettingsBounds) -> tuple[Action, ...]:
         _hears(bounds),
         _crashes(bounds),
         _loses_log(bounds),
+        _loses_power(bounds),
+        _all_lose_power(bounds),
         _is_cut_off(bounds),
         _is_too_slow(bounds),
         _expires(bounds),
@@ -175,7 +179,7 @@ def _writes(bounds: SettingsBounds) -> Action:
     records = bounds.records
 
     def take(state: SettingsState, leader: int) -> bool:
-        end, acks = log_end(state, leader), ACKS_ALL if state.acks_all[0] == 1 else 1
+        acks = ACKS_ALL if state.acks_all[0] == 1 else 1
         new = 0
         while new < records and state.written_in[new] >= 0:
             new += 1
@@ -183,7 +187,7 @@ def _writes(bounds: SettingsBounds) -> Action:
             return False
         if append_error(acks, state.isr[leader], min_isr_of(state)) != ErrorCode.NONE:
             return False
-        state.records[leader * records + end] = 1 + new
+        append(state, leader, 1 + new)
         state.written_in[new] = state.epoch[leader]
         if acks != ACKS_ALL:
             state.acknowledged[0] |= only(new)
@@ -227,7 +231,7 @@ def _fetches(bounds: SettingsBounds) -> Action:
         raise_high_watermark(state, leader)
         at = leader * records + end
         if end < records and state.records[at] != 0:
-            state.records[follower * records + end] = state.records[at]
+            append(state, follower, state.records[at])
             return True
         return known != end or joined
 
@@ -265,35 +269,101 @@ def _hears(bounds: SettingsBounds) -> Action:
 # -- faults
 
 
-def goes_down(state: SettingsState, replica: int) -> bool:
-    """Ends a broker's process; False if it does not run, or no fault is left."""
-    if state.faults[0] == 0 or not contains(state.running[0], replica):
-        return False
+def is_left(state: SettingsState, kind: list[int]) -> bool:
+    """True if a fault is left, and one of its kind."""
+    return state.faults[0] > 0 and kind[0] > 0
+
+
+def spend(state: SettingsState, kind: list[int]) -> None:
+    """Takes a fault from those that are left. Of no kind are more left than of all: those could not be told apart."""
+    kind[0] -= 1
     state.faults[0] -= 1
+    left = state.faults[0]
+    state.losses[0] = min(state.losses[0], left)
+    state.stops[0] = min(state.stops[0], left)
+    state.cut_offs[0] = min(state.cut_offs[0], left)
+    state.power_losses[0] = min(state.power_losses[0], left)
+    state.power_losses_of_all[0] = min(state.power_losses_of_all[0], left)
+
+
+def goes_down(state: SettingsState, replica: int, kind: list[int]) -> bool:
+    """Ends a broker's process by a kind of fault; False if it does not run, or no such fault is left."""
+    if not is_left(state, kind) or not contains(state.running[0], replica):
+        return False
+    spend(state, kind)
+    ends(state, replica)
+    return True
+
+
+def ends(state: SettingsState, replica: int) -> None:
+    """Ends a broker's process; what it has written stays in the page cache."""
     state.running[0] = without(state.running[0], only(replica))
     begin_role(state, replica, NO_LEADER, NO_EPOCH)
-    return True
 
 
 def _crashes(bounds: SettingsBounds) -> Action:
     def take(state: SettingsState, replica: int) -> bool:
-        if state.stops[0] == 0 or not goes_down(state, replica):
-            return False
-        state.stops[0] -= 1
-        return True
+        return goes_down(state, replica, state.stops)
 
     return Action("crash", take, (bounds.replicas,), "broker {0} crashes and keeps its log", (1,))
 
 
 def _loses_log(bounds: SettingsBounds) -> Action:
     def take(state: SettingsState, replica: int) -> bool:
-        if state.losses[0] == 0 or not goes_down(state, replica):
+        if not goes_down(state, replica, state.losses):
             return False
-        state.losses[0] -= 1
         cut(state, replica, 0)
         return True
 
     return Action("lose-log", take, (bounds.replicas,), "broker {0} crashes and loses its log", (1,))
+
+
+def loses_page_cache(state: SettingsState, replica: int, kept: int) -> None:
+    """Takes what was not flushed from a machine without power, but for as many records as reached the disk by then."""
+    end, flushed = log_end(state, replica), state.flushed[replica]
+    cut(state, replica, recovered_end_offset(end, flushed, True, kept))
+    state.flushed[replica] = flushed_after_start(log_end(state, replica), flushed, True)
+
+
+def unflushed(state: SettingsState, replica: int) -> int:
+    """Count of the records of a replica that are in the page cache alone, as far as its broker knows."""
+    return log_end(state, replica) - state.flushed[replica]
+
+
+def _loses_power(bounds: SettingsBounds) -> Action:
+    def take(state: SettingsState, replica: int, kept: int) -> bool:
+        if kept > unflushed(state, replica) or not goes_down(state, replica, state.power_losses):
+            return False
+        loses_page_cache(state, replica, kept)
+        return True
+
+    sentence = "the machine of broker {0} loses power; of what was not flushed its disk has {1}"
+    return Action("lose-power", take, (bounds.replicas, bounds.records + 1), sentence, (1, 0))
+
+
+def kept_of(kept: int, replica: int, records: int) -> int:
+    """Count of the records that one replica keeps, of a number that has a digit for each."""
+    digit: int = kept // (records + 1) ** replica % (records + 1)
+    return digit
+
+
+def _all_lose_power(bounds: SettingsBounds) -> Action:
+    count, records = bounds.replicas, bounds.records
+
+    def take(state: SettingsState, kept: int) -> bool:
+        if not is_left(state, state.power_losses_of_all):
+            return False
+        for replica in range(count):
+            if kept_of(kept, replica, records) > unflushed(state, replica):
+                return False
+        spend(state, state.power_losses_of_all)
+        for replica in range(count):
+            # also of a process that was killed before: its machine ran on
+            loses_page_cache(state, replica, kept_of(kept, replica, records))
+            ends(state, replica)
+        return True
+
+    return Action("all-lose-power", take, ((records + 1) ** count,), "all machines lose power", (0,))
 
 
 def is_fenced(state: SettingsState, replica: int) -> None:
@@ -305,9 +375,9 @@ def is_fenced(state: SettingsState, replica: int) -> None:
 def _is_cut_off(bounds: SettingsBounds) -> Action:
     def take(state: SettingsState, replica: int) -> bool:
         runs = contains(state.running[0], replica) and contains(state.active[0], replica)
-        if not runs or state.faults[0] == 0:
+        if not runs or not is_left(state, state.cut_offs):
             return False
-        state.faults[0] -= 1
+        spend(state, state.cut_offs)
         is_fenced(state, replica)
         return True
 
@@ -325,12 +395,12 @@ def _is_too_slow(bounds: SettingsBounds) -> Action:
         if is_caught_up(state.known_end[leader * count + replica], log_end(state, leader), 0, 1, 0, True):
             return False
         runs = contains(state.running[0], replica)
-        if runs and state.faults[0] == 0:
+        if runs and not is_left(state, state.cut_offs):
             return False
         if not asks_for_isr(state, leader, without(isr, only(replica))):
             return False
         if runs:
-            state.faults[0] -= 1
+            spend(state, state.cut_offs)
         return True
 
     sentence = "broker {0} takes broker {1} out of the ISR: it does not keep up"

@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 from kreplica.engine.explorer.layout import Field, Layout
 from kreplica.engine.rules.replication.acknowledgement import ACKS_ALL
+from kreplica.engine.rules.replication.durability import flush_is_due
 from kreplica.engine.rules.replication.replica_set import NO_LEADER, everybody
-from kreplica.engine.versions.version import Version
+from kreplica.engine.versions.version import NEVER, Version
 
 NOT_WRITTEN = -1
 UNKNOWN_END = -1
@@ -21,8 +22,8 @@ MOST_RECORDS = 3
 MOST_FAULTS = 5
 EPOCHS_A_FAULT = 4
 """Leader epochs that a fault brings at most: nobody leads, another does, one comes back, the preferred leads again."""
-MOST_EPOCH = MOST_FAULTS * EPOCHS_A_FAULT + 1
-"""One more where another than the preferred replica leads at first."""
+MOST_EPOCH = 30
+"""The largest leader epoch that there is room for."""
 ANY_LEADER = 0
 
 
@@ -39,6 +40,11 @@ class SettingsBounds(NamedTuple):
         losses: The faults among them by which a broker may crash and lose its log.
         stops: The faults among them by which a broker may crash and keep it.
         first_leader: The broker that leads at first, counted from 1, which is the preferred one; ``ANY_LEADER``.
+        cut_offs: The faults among them by which a broker that runs may be fenced, or leave the ISR as it does not keep
+            up; as many as there are, if this is more.
+        power_losses: The faults among them by which the machine of a broker may lose power.
+        power_losses_of_all: The faults among them by which all machines may, at once.
+        flush_messages: flush.messages.
     """
 
     replicas: int
@@ -50,6 +56,15 @@ class SettingsBounds(NamedTuple):
     losses: int
     stops: int
     first_leader: int = ANY_LEADER
+    cut_offs: int = MOST_FAULTS
+    power_losses: int = 0
+    power_losses_of_all: int = 0
+    flush_messages: int = NEVER
+
+    @property
+    def last_epoch(self) -> int:
+        """The largest leader epoch that so many faults lead to: one more if another than the preferred leads first."""
+        return 1 + self.faults * EPOCHS_A_FAULT + self.power_losses_of_all * self.replicas
 
 
 class SettingsState(NamedTuple):
@@ -70,8 +85,10 @@ class SettingsState(NamedTuple):
         led_from: The same of the first epoch since which it has led on, as far as it knows: producers of what it has
             appended since wait for the high watermark.
         known_end: For each leader the log end offset of each replica, as it knows it.
-        faults, losses, stops: Those that are left.
-        acks_all, min_isr, unclean: The settings.
+        flushed: The offset up to which each replica's log is on the disk whatever happens; what follows is in the page
+            cache.
+        faults, losses, stops, cut_offs, power_losses, power_losses_of_all: Those that are left.
+        acks_all, min_isr, unclean, flush_messages: The settings.
         elr_enabled, positions_outlive_leaders: What the release does.
     """
 
@@ -92,12 +109,17 @@ class SettingsState(NamedTuple):
     epoch_start: list[int]
     led_from: list[int]
     known_end: list[int]
+    flushed: list[int]
     faults: list[int]
     losses: list[int]
     stops: list[int]
+    cut_offs: list[int]
+    power_losses: list[int]
+    power_losses_of_all: list[int]
     acks_all: list[int]
     min_isr: list[int]
     unclean: list[int]
+    flush_messages: list[int]
     elr_enabled: list[int]
     positions_outlive_leaders: list[int]
 
@@ -127,12 +149,17 @@ def layout(bounds: SettingsBounds) -> Layout:
             "epoch_start": Field(records, count=count),
             "led_from": Field(records, count=count),
             "known_end": Field(records, UNKNOWN_END, count * count),
+            "flushed": Field(records, count=count),
             "faults": Field(MOST_FAULTS),
             "losses": Field(MOST_FAULTS),
             "stops": Field(MOST_FAULTS),
+            "cut_offs": Field(MOST_FAULTS),
+            "power_losses": Field(MOST_FAULTS),
+            "power_losses_of_all": Field(MOST_FAULTS),
             "acks_all": flag,
             "min_isr": Field(MOST_REPLICAS),
             "unclean": flag,
+            "flush_messages": Field(MOST_RECORDS + 1),
             "elr_enabled": flag,
             "positions_outlive_leaders": flag,
         },
@@ -160,12 +187,17 @@ def initial(bounds: SettingsBounds, version: Version, leader: int) -> SettingsSt
         epoch_start=[0] * count,
         led_from=[0] * count,
         known_end=[UNKNOWN_END] * (count * count),
+        flushed=[0] * count,
         faults=[bounds.faults],
         losses=[bounds.losses],
         stops=[bounds.stops],
+        cut_offs=[min(bounds.cut_offs, bounds.faults)],
+        power_losses=[bounds.power_losses],
+        power_losses_of_all=[bounds.power_losses_of_all],
         acks_all=[int(bounds.acks == ACKS_ALL)],
         min_isr=[bounds.min_isr],
         unclean=[int(bounds.unclean)],
+        flush_messages=[min(bounds.flush_messages, MOST_RECORDS + 1)],
         elr_enabled=[int(version.elr)],
         positions_outlive_leaders=[int(version.positions_outlive_leaders)],
     )
@@ -185,6 +217,15 @@ def cut(state: SettingsState, replica: int, end: int) -> None:
     log = len(state.written_in)
     for offset in range(end, log):
         state.records[replica * log + offset] = 0
+    state.flushed[replica] = min(state.flushed[replica], end)
+
+
+def append(state: SettingsState, replica: int, record: int) -> None:
+    """Appends a record to a replica's log, and flushes it if flush.messages asks for it."""
+    end = log_end(state, replica)
+    state.records[replica * len(state.written_in) + end] = record
+    if flush_is_due(end + 1, state.flushed[replica], state.flush_messages[0]):
+        state.flushed[replica] = end + 1
 
 
 def leads(state: SettingsState, replica: int) -> bool:

@@ -21,9 +21,10 @@ from kreplica.engine.explorer.one_partition.trace import (
 from kreplica.engine.explorer.settings.state import MOST_EPOCH, SettingsState
 from kreplica.engine.rules.replication.replica_set import NO_LEADER, contains, members
 from kreplica.engine.trace import Event, Kind
-from kreplica.model.wording.words import listed
+from kreplica.model.wording.words import counted, listed
 
 _EPOCHS = MOST_EPOCH + 1
+_ENDS = ("crash", "lose-log", "lose-power", "all-lose-power")
 
 
 def seen(state: SettingsState) -> PartitionState:
@@ -51,12 +52,21 @@ def told(before: SettingsState, step: Taken) -> str:
         step: The action.
     """
     words, leader = step.action.words(step.chosen), step.state.true_leader[0]
+    if step.action.name == "all-lose-power":
+        words += _kept(before, step.state)
     acknowledged = members(step.state.acknowledged[0] & ~before.acknowledged[0])
     if acknowledged:
         words += f"; {listed([f'm{record + 1}' for record in acknowledged])} acknowledged"
     if leader == before.true_leader[0] or step.action.name == "elect-preferred":
         return words
     return f"{words}; {'nobody leads' if leader == NO_LEADER else f'broker {broker_of(leader)} is elected'}"
+
+
+def _kept(before: SettingsState, after: SettingsState) -> str:
+    """Brokers that have something left of what they had not flushed."""
+    kept = [log_end(seen(after), replica) - flushed for replica, flushed in enumerate(before.flushed)]
+    told = [f"{counted(many, 'record')} of broker {broker_of(replica)}" for replica, many in enumerate(kept) if many]
+    return f"; of what was not flushed the disks have {listed(told) if told else 'none'}"
 
 
 def events_of(initial: SettingsState, steps: Sequence[Taken]) -> list[Event]:
@@ -88,7 +98,7 @@ class _SettingsChange(Change):
         """The events, in order: of a broker that goes down or starts, of the controller, of the others."""
         found = [*self.moved(), *self.activity(), *self.decided()]
         for broker in range(len(self.after.leader)):
-            if self.name not in ("crash", "lose-log"):
+            if self.name not in _ENDS:
                 found += [*self.heard(broker), *self.log(broker), *self.high_watermark(broker)]
         return found
 
@@ -97,12 +107,22 @@ class _SettingsChange(Change):
         node = f"broker-{broker_of(self.broker)}"
         if self.name == "crash":
             return [self.event(Kind.CRASHED, node, False)]
+        if self.name == "lose-power":
+            return self.without_power(self.broker)
+        if self.name == "all-lose-power":
+            return [event for broker in range(len(self.after.leader)) for event in self.without_power(broker)]
         if self.name == "lose-log":
             return [self.event(Kind.CRASHED, node, False), self.event(Kind.DISK_LOST, node), *self.log(self.broker)]
         if self.name != "start":
             return []
         recovered = self.event(Kind.RECOVERED, node, PARTITION, log_end(self.after, self.broker), 0, 0)
         return [self.event(Kind.STARTED, node), recovered]
+
+    def without_power(self, broker: int) -> list[Event]:
+        """A broker that ends with the power of its machine, if it was up, and its log as it is on the disk."""
+        runs = contains(self.from_state.running[0], broker)
+        ends = [self.event(Kind.CRASHED, f"broker-{broker_of(broker)}", True)] if runs else []
+        return [*ends, *self.log(broker)]
 
     def activity(self) -> list[Event]:
         """A broker that the controller fences or counts as active again."""
