@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from kreplica.errors import KreplicaError
+from kreplica.errors import KreplicaError, UsageError
 from kreplica.history.backfill import ClientWorkers, Workers
 from kreplica.history.ingest import Candidate, Ingested, Seen, ingest, stored_snapshots
 from kreplica.history.months.month import Incoming
 from kreplica.history.months.observations import digest_of_snapshot, taken_ms_of
 from kreplica.history.nesting import refuse_nested
 from kreplica.sources.dumps.dump import read_dump
+from kreplica.sources.dumps.history import history_dump
 from kreplica.store.layout import MANIFESTS, parse_manifest_name
 from kreplica.system.guard import attempt
 from kreplica.system.stores.locations import Place, storage_at
@@ -51,12 +52,17 @@ def ingest_dumps(
     """
     refuse_nested(history)
     cluster = cluster or None  # an empty name says no more than none
-    folders = [path for path in dumps if _holds_snapshots(path)]
+    histories = [path for path in dumps if _is_whole_history(path)]
+    folders = [path for path in dumps if path not in histories and _holds_snapshots(path)]
     candidates, problems = stored_snapshots(folders, cluster) if folders else ([], [])
     for path in dumps:
         if path in folders:
             continue
-        read = attempt(lambda path=path: _candidates(path, cluster))  # type: ignore[misc]
+        read: tuple[list[Candidate], list[str]] | KreplicaError
+        if path in histories:
+            read = UsageError(f"{path} is a history, and not a dump", fix="name the dumps that it was made of")
+        else:
+            read = attempt(lambda path=path: _candidates(path, cluster))  # type: ignore[misc]
         if not isinstance(read, KreplicaError):
             candidates += read[0]
             problems += read[1]
@@ -74,6 +80,12 @@ def ingest_dumps(
         unread=problems,
         workers=workers or ClientWorkers(),
     )
+
+
+def _is_whole_history(path: Place) -> bool:
+    """True for a history and for one of its clusters; a moment of it (``HISTORY/cluster=ID@TIME``) is a snapshot."""
+    found = history_dump(str(path))
+    return found is not None and found.moment is None
 
 
 def _holds_snapshots(path: Place) -> bool:

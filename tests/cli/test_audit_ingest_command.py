@@ -89,6 +89,22 @@ def test_what_is_no_dump_is_named_and_the_rest_is_taken_in(kreplica: Any, tmp_pa
     assert alone.err.startswith("error: cannot read ")
 
 
+def test_a_history_is_no_dump(kreplica: Any, tmp_path: Path) -> None:
+    """Of a dump a history would be its newest snapshot: the rest must not be left out without a word."""
+    history, into = tmp_path / "history", ("--into", str(tmp_path / "other"))
+    assert kreplica("audit", "ingest", "sample", "--into", str(history)).code == 0
+    cluster = min(history.iterdir())
+    for place in (history, cluster):
+        alone = kreplica("audit", "ingest", str(place), *into)
+        assert (alone.code, alone.out) == (2, "")
+        assert alone.err == f"error: {place} is a history, and not a dump; name the dumps that it was made of\n"
+    beside = kreplica("audit", "ingest", "sample", str(history), *into, "-o", "json")
+    assert (beside.code, ingested(beside)) == (5, dict.fromkeys((one.name[8:] for one in history.iterdir()), (6, 0)))
+    assert beside.document["summary"]["unread"] == 1
+    moment = kreplica("audit", "ingest", f"{cluster}@2026-11-21T07:05", "--into", str(tmp_path / "one"), "-o", "json")
+    assert (moment.code, ingested(moment)) == (0, {cluster.name[8:]: (1, 0)})
+
+
 def test_old_snapshots_are_refused_and_counted(kreplica: Any, tmp_path: Path, root: Path) -> None:
     line = ("audit", "ingest", "sample", "--into", str(tmp_path / "history"))
     kept = kreplica(*line, "--keep", "36500d", "-o", "json")
