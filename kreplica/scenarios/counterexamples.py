@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from kreplica.engine.explorer.epoch_answers import models as answer_models
 from kreplica.engine.explorer.model import Action, Model, Taken
 from kreplica.engine.explorer.one_partition.invariants import agree
 from kreplica.engine.explorer.one_partition.state import PartitionState, leads, log_end
@@ -37,6 +38,7 @@ from kreplica.engine.rules.replication.replica_set import NO_LEADER, contains
 from kreplica.engine.setup import MILLISECOND, SECOND
 from kreplica.engine.trace import Kind
 from kreplica.engine.versions.supported import Truncation, version_named
+from kreplica.scenarios.answer_counterexamples import plan_of_answers, played_answers
 from kreplica.scenarios.playing import Run, play
 from kreplica.scenarios.power_counterexamples import FLUSH, FLUSHING, played_without_power, power_plan
 from kreplica.scenarios.truncation.counterexample import SCENARIO
@@ -131,7 +133,25 @@ def replays_of(model: Model, counterexamples: Mapping[str, Sequence[Taken]]) -> 
 
 
 def _replay(model: Model, invariant: str, steps: Sequence[Taken]) -> Replay | None:
-    return replay(model, invariant, steps) if model.name in FLAWED else replay_of_power(model, steps)
+    if model.name in FLAWED:
+        return replay(model, invariant, steps)
+    return replay_of_answers(model, steps) if model.name in answer_models.TABLES else replay_of_power(model, steps)
+
+
+def replay_of_answers(model: Model, steps: Sequence[Taken]) -> Replay | None:
+    """The plan of answers that come late, and what it comes to; None if the run is safe.
+
+    Args:
+        model: The model.
+        steps: The counterexample.
+    """
+    file = plan_of_answers(model, steps)
+    if file is None:
+        return None
+    run = played_answers(file, file.kafka_version)
+    if run.outcome.is_safe:
+        return None
+    return Replay(file, run, played_answers(file, "2.1.1"), "its brokers are one number higher; broker 1 controls")
 
 
 def replay_of_power(model: Model, steps: Sequence[Taken]) -> Replay | None:

@@ -219,6 +219,20 @@ def test_requests_for_an_isr_that_are_under_way(kreplica: Kreplica) -> None:
     )
 
 
+def test_answers_that_are_under_way(kreplica: Kreplica) -> None:
+    """KAFKA-7786: nine steps in 2.1.0, none in 2.1.1; the run of the plan has an ISR that does not settle."""
+    done = kreplica("whatif", "prove", "--model", "epoch-answers-2.1", "-o", "json")
+    assert done.code == 1
+    document = answer(done)
+    assert document["verdict"].items() >= {"replicas": 2, "epochs": 2, "holds": False}.items()
+    assert document["steps"][-1]["step"] == 9
+    flawed, mended = document["replays"]["stopped-is-behind"]["runs"]
+    assert (flawed["kafka_version"], flawed["broken"]) == ("2.1", ["isr-does-not-settle-after-faults"])
+    assert (mended["kafka_version"], mended["broken"]) == ("2.1.1", [])
+    refused = kreplica("whatif", "prove", "--model", "epoch-answers-2.1", "--replicas", "4")
+    assert (refused.code, "epoch-answers-2.1 has 2 to 3 replicas" in refused.err) == (2, True)
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
@@ -396,8 +410,8 @@ def test_the_help_names_every_model_and_invariant(kreplica: Kreplica) -> None:
     }
     last = [family.model_of(name, family.default) for family in FAMILIES for name in family.names]
     invariants = {one.name for model in last for one in model.invariants}
-    assert len(invariants) == 28
+    assert len(invariants) == 29
     goals = {one.name for model in last for one in model.goals}
-    assert len(goals) == 6
+    assert len(goals) == 7
     for name in (*(names - mutants), *invariants, *goals):
         assert name in told

@@ -43,7 +43,8 @@ def prove(
             metavar="NAME",
             help="truncate-to-hw, kip-101, kip-279, kip-320-first-try, kip-320, kip-320-last-kept; kip-320-m1 to -m7"
             " lack a guard;"
-            " async-isr, async-isr-m1; of KRaft clusters kraft, kraft-last-kept, kip-966; by settings settings-3.9,"
+            " async-isr, async-isr-m1; epoch-answers-2.0.1, epoch-answers-2.1, epoch-answers-2.1.1; of KRaft"
+            " clusters kraft, kraft-last-kept, kip-966; by settings settings-3.9,"
             " settings-4.1, settings-4.1-mended; of the controllers quorum, quorum-m1 to -m6; of"
             " clients retries, retries-one, retries-idempotent, commit-before, commit-after, commit-auto,"
             " commit-handed-over, end-txn-1, end-txn-2; of the transaction coordinator producer-ids, coordinator,"
@@ -51,7 +52,8 @@ def prove(
         ),
     ] = "kip-320",
     replicas: Annotated[
-        int | None, _number("--replicas", "Replicas.  [default: 3; coordinator: 2; not of clients]", 1, 5)
+        int | None,
+        _number("--replicas", "Replicas.  [default: 3; coordinator, epoch-answers: 2; not of clients]", 1, 5),
     ] = None,
     clients: Annotated[
         int | None, _number("--clients", "Coordinator: producers with one transactional id.  [default: 2]", 1)
@@ -152,7 +154,8 @@ def prove(
         typer.Option(
             "--invariant",
             metavar="NAME",
-            help="strong-isr, weak-isr, hw-prefix or epoch-prefix; of async-isr valid-high-watermark; of KRaft clusters"
+            help="strong-isr, weak-isr, hw-prefix or epoch-prefix; of async-isr valid-high-watermark; of"
+            " epoch-answers stopped-is-behind and the goal followers-fetch; of KRaft clusters"
             " quorum-superset, leader-completeness, candidate-completeness, committed-kept, consistent-read,"
             " log-matching or recovery-quorum; of settings acknowledged-kept; of one partition, KRaft and settings"
             " the goals write-taken, isr-settles, metadata-settles; of the quorum metadata-kept, one-leader, own-epoch,"
@@ -186,7 +189,8 @@ def prove(
 
     The models are the published ones of how Kafka truncated logs and fenced leaders up to KIP-320, of requests for an
     ISR that are under way, of a KRaft cluster, message by message, without and with eligible leader replicas (KIP-966),
-    and of the coordinator of a transactional id. The models of settings are one KRaft partition by the engine's own
+    and of the coordinator of a transactional id. In epoch-answers, answers to followers are under way as leader epochs
+    begin. The models of settings are one KRaft partition by the engine's own
     rules: with these settings, do so many faults lose a record that was acknowledged? The quorum is that of the
     controllers: elections, and what a majority has committed. A goal is what is to come about from every state, and to
     stay, once no fault comes any more. What holds, holds within the bounds that stand beside it. A counterexample of

@@ -14,6 +14,9 @@ from kreplica.engine.explorer.clients.bounds import ClientBounds
 from kreplica.engine.explorer.coordinators.transactions import models as coordinator_models
 from kreplica.engine.explorer.coordinators.transactions import trace as coordinator_trace
 from kreplica.engine.explorer.coordinators.transactions.state import CoordinatorBounds
+from kreplica.engine.explorer.epoch_answers import models as answers_models
+from kreplica.engine.explorer.epoch_answers import trace as answers_trace
+from kreplica.engine.explorer.epoch_answers.models import AnswersBounds
 from kreplica.engine.explorer.kraft import models as kraft_models
 from kreplica.engine.explorer.kraft import trace as kraft_trace
 from kreplica.engine.explorer.kraft.messages import MOST_EPOCH, MOST_RECORDS, MOST_REPLICAS
@@ -39,7 +42,16 @@ from kreplica.errors import UsageError
 from kreplica.model.wording.nearest_names import nearest_or_known
 from kreplica.model.wording.words import counted
 
-ProofBounds = Bounds | KraftBounds | AsyncBounds | SettingsBounds | QuorumBounds | ClientBounds | CoordinatorBounds
+ProofBounds = (
+    Bounds
+    | KraftBounds
+    | AsyncBounds
+    | SettingsBounds
+    | QuorumBounds
+    | ClientBounds
+    | CoordinatorBounds
+    | AnswersBounds
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +199,32 @@ def _async_family(name: str) -> Family:
         events_of=async_events_of(seen),
     )
 
+
+# -- answers of a leader of which another leader epoch has begun
+
+
+def _answers_model(name: str, bounds: AnswersBounds) -> Model:
+    most_replicas, most_epoch = answers_models.MOST_REPLICAS, answers_models.MOST_EPOCH
+    if not 1 < bounds.replicas <= most_replicas or not 0 < bounds.last_epoch <= most_epoch:
+        raise UsageError(
+            f"{name} has 2 to {most_replicas} replicas, and leader epochs up to one from 1 to {most_epoch}"
+        )
+    return answers_models.model_of(name, bounds)
+
+
+ANSWERS = Family(
+    names=tuple(answers_models.TABLES),
+    sound="epoch-answers-2.1.1",
+    default=AnswersBounds(replicas=2, last_epoch=2),
+    model_of=_answers_model,
+    limits=lambda bounds: {"replicas": bounds.replicas, "epochs": bounds.last_epoch},
+    sentence=lambda bounds: f"{counted(bounds.replicas, 'replica')}, leader epochs 0 to {bounds.last_epoch}",
+    more_room="",
+    begins="broker {leader} leads, and everybody fetches",
+    seen=answers_trace.seen,
+    told=answers_trace.told,
+    events_of=answers_trace.events_of,
+)
 
 # -- settings and a budget of faults
 
@@ -380,6 +418,7 @@ PRODUCER_IDS = _coordinator_family(["producer-ids"], faults=0)
 FAMILIES = (
     PARTITION,
     *map(_async_family, async_models.TABLES),
+    ANSWERS,
     KRAFT,
     SETTINGS,
     QUORUM,

@@ -25,6 +25,29 @@ def leader_epoch_error(requested: int, current: int) -> ErrorCode:
     return ErrorCode.FENCED_LEADER_EPOCH if requested < current else ErrorCode.UNKNOWN_LEADER_EPOCH
 
 
+def answer_counts(asked_in: int, follows_in: int, stale_answers_dropped: bool) -> bool:
+    """True if a follower goes by an answer that may be to a question from before it began to follow anew.
+
+    kafka.server.AbstractFetcherThread. Answers to a fetch count only in the leader epoch that they were asked for in,
+    in every version. An answer on the end of a leader epoch counted in any, up to 2.1.0; since 2.1.1 (KAFKA-7786) it is
+    dropped, too.
+
+    Args:
+        asked_in: The leader epoch in which it asked.
+        follows_in: The one in which it follows by now.
+        stale_answers_dropped: Whether the version drops what was asked in another.
+    """
+    return asked_in == follows_in or not stale_answers_dropped
+
+
+def stops_fetching(error: ErrorCode) -> bool:
+    """True if an error makes a follower wait for the controller's next report, instead of asking again in a while.
+
+    kafka.server.AbstractFetcherThread.onPartitionFenced, since 2.1 (KIP-320): its leader knows a later leader epoch.
+    """
+    return error == ErrorCode.FENCED_LEADER_EPOCH
+
+
 def is_out_of_range(offset: int, log_start: int, log_end: int) -> bool:
     """True if a fetch offset is below the log start or above the log end: OFFSET_OUT_OF_RANGE.
 

@@ -8,7 +8,13 @@ from __future__ import annotations
 from typing import Protocol
 
 from kreplica.engine.rules.replication.error_codes import ErrorCode
-from kreplica.engine.rules.replication.fetching import out_of_range_end, out_of_range_halts, processes_partition_data
+from kreplica.engine.rules.replication.fetching import (
+    answer_counts,
+    out_of_range_end,
+    out_of_range_halts,
+    processes_partition_data,
+    stops_fetching,
+)
 from kreplica.engine.rules.replication.log_truncation import (
     truncate_to_high_watermark,
     truncation_by_end_offset,
@@ -104,7 +110,7 @@ class ReplicaFetcher:
         self.busy = False
         drops = self.broker.cluster.version.stale_epoch_ends_dropped
         for partition, error, epoch, end_offset in given:
-            replica = self._still_followed(partition, since) if drops else self.following.get(partition)
+            replica = self._still_followed(partition, since, drops)
             if replica is None:
                 continue
             if error:
@@ -200,7 +206,7 @@ class ReplicaFetcher:
 
     def _hold_back(self, replica: Replica, error: ErrorCode) -> None:
         """FENCED_LEADER_EPOCH: waits for the controller's next report (onPartitionFenced). Others: for a while."""
-        if error is ErrorCode.FENCED_LEADER_EPOCH:
+        if stops_fetching(error):
             replica.failed = True
         else:
             replica.delayed_until = self.broker.clock.now + self._backoff()
@@ -215,9 +221,11 @@ class ReplicaFetcher:
     def _backoff(self) -> int:
         return self.broker.integer("replica.fetch.backoff.ms") * MICROSECONDS
 
-    def _still_followed(self, partition: str, since: dict[str, int]) -> Replica | None:
+    def _still_followed(self, partition: str, since: dict[str, int], drops: bool = True) -> Replica | None:
         replica = self.following.get(partition)
-        return replica if replica is not None and replica.followed_since == since[partition] else None
+        if replica is None or not answer_counts(since[partition], replica.followed_since, drops):
+            return None
+        return replica
 
     def _send(self, name: str, handler: object, arguments: tuple[object, ...], on_reply: object) -> None:
         self.busy = True

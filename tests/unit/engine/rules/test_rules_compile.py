@@ -33,8 +33,9 @@ COMPILED = {
     "elections": "eligible_leaders kraft_elect kraft_elect_preferred kraft_last_known_leader leader_obstacle"
     " zookeeper_elect_controlled_shutdown zookeeper_elect_offline zookeeper_elect_preferred"
     " zookeeper_first_in_isr zookeeper_leader_for_offline",
-    "fetching": "consumer_fetch_waits diverges follower_fetch_waits is_out_of_range leader_epoch_error out_of_range_end"
-    " out_of_range_halts processes_partition_data readable_end updates_follower_fetch_state",
+    "fetching": "answer_counts consumer_fetch_waits diverges follower_fetch_waits is_out_of_range leader_epoch_error"
+    " out_of_range_end out_of_range_halts processes_partition_data readable_end stops_fetching"
+    " updates_follower_fetch_state",
     "follower_lag": "in_sync_by_time in_sync_by_time_or_messages is_caught_up is_stuck lags_by_messages"
     " last_caught_up_after_fetch last_caught_up_in_new_epoch may_join_isr time_between_looks",
     "follower_reads": "goes_to_leader out_of_range_resets preferred_read_replica preferred_read_replica_expired"
