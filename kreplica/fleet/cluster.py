@@ -211,23 +211,30 @@ class ClusterHistory:
             tellers: Numbers of the moments that can tell, in order.
             facts: The other fields of the finding.
         """
+        return FleetFinding(cluster=self.cluster, **self.times_of(span, tellers), **facts)
+
+    def times_of(self, span: Span, tellers: Integers) -> Mapping[str, Any]:
+        """The fields of a finding that tell its times.
+
+        Args:
+            span: From when to when.
+            tellers: Numbers of the moments that can tell, in order.
+        """
         newest = int(tellers[-1]) if len(tellers) else -1
         by_logs = bool(self._of_logs[tellers].any())
         asked = tellers[~self.in_logs[tellers]] if by_logs else tellers
         begin, end = np.searchsorted(asked, [span.first, span.last + 1])
         until = self.held_until if by_logs else self.times
-        return FleetFinding(
-            cluster=self.cluster,
-            begun_after_ms=None if span.before < 0 else int(until[span.before]),
-            valid_from_ms=int(self.times[span.first]),
-            last_seen_ms=int(self.times[span.last] if span.is_event else until[span.last]),
-            valid_to_ms=None if span.ended < 0 else int(self.times[span.ended]),
-            snapshots=int(end - begin),
-            longest_interval_ms=self._longest_interval(span, by_logs=by_logs),
-            in_newest=span.ended < 0 or (span.is_event and span.first >= newest),
-            exact=by_logs and self.exactly(span),
-            **facts,
-        )
+        return {
+            "begun_after_ms": None if span.before < 0 else int(until[span.before]),
+            "valid_from_ms": int(self.times[span.first]),
+            "last_seen_ms": int(self.times[span.last] if span.is_event else until[span.last]),
+            "valid_to_ms": None if span.ended < 0 else int(self.times[span.ended]),
+            "snapshots": int(end - begin),
+            "longest_interval_ms": self._longest_interval(span, by_logs=by_logs),
+            "in_newest": span.ended < 0 or (span.is_event and span.first >= newest),
+            "exact": by_logs and self.exactly(span),
+        }
 
     def _longest_interval(self, span: Span, *, by_logs: bool) -> int:
         """Milliseconds at most between two moments of a time in which nobody looked."""

@@ -5,10 +5,11 @@ Between two changes all is the same, so that few observations have to be looked 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,11 +20,10 @@ from kreplica.fleet.incidents.over_time import Brokers, broken_over_time
 from kreplica.fleet.incidents.shown import Shown, elements_shown
 from kreplica.health.causes.facts import fenced_brokers, gone_brokers
 from kreplica.health.findings import Finding
-from kreplica.history.coding import Coded
 from kreplica.history.months.log_steps import METADATA_LOG
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.model.tables.columns import IntColumn, Integers, IntListColumn
-from kreplica.model.tables.schema import BROKERS, CONFIGS, LOG_DIRS, PARTITIONS, TableSchema
+from kreplica.model.tables.schema import BROKERS, CONFIGS, LOG_DIRS, PARTITIONS
 from kreplica.model.tables.table import Table
 
 TABLES_READ = (PARTITIONS, BROKERS, LOG_DIRS, CONFIGS)
@@ -33,7 +33,7 @@ PartitionId = tuple[str, int]
 
 
 class Stage:
-    """Partitions, brokers and log directories over the scenes of a cluster.
+    """Partitions, brokers, log directories and settings over the scenes of a cluster.
 
     Args:
         history: The cluster.
@@ -45,6 +45,7 @@ class Stage:
         self.partitions = Shown(history.partitions, numbers)
         self.brokers = Shown(history.brokers, numbers)
         self.log_dirs = Shown(history.log_dirs, numbers)
+        self.configs = Shown(history.configs, numbers)
         self._down: dict[tuple[int, bytes], frozenset[int]] = {}
 
     @cached_property
@@ -84,6 +85,24 @@ class Stage:
             if id(brokers) not in known:
                 known[id(brokers)] = ClusterSnapshot(None, "", _EPOCH, "", Table.empty(PARTITIONS), brokers)
         return [known[id(brokers)] for brokers in self.brokers.tables]
+
+    def snapshot(self, place: int) -> ClusterSnapshot:
+        """The whole cluster at a scene; what is measured is null."""
+        history, number = self.history, self.numbers[place]
+        seen = history.snapshot_up_to(number)
+        return ClusterSnapshot(
+            cluster_id=history.cluster if seen is None or seen.row["cluster_id"] is not None else None,
+            name=history.name,
+            taken_at=_EPOCH + timedelta(milliseconds=int(history.times[number])),
+            source=METADATA_LOG if seen is None else str(seen.row["source"]),
+            partitions=self.partitions.table_at(place),
+            brokers=self.brokers.tables[place],
+            log_dirs=self.log_dirs.tables[place],
+            configs=self.configs.table_at(place),
+            features=history.features[number],
+            dumped=True,
+            measured=False,
+        )
 
     def alike(self) -> list[Brokers]:
         """The scenes by their brokers, as far as rules of partitions ask for these."""
@@ -126,7 +145,7 @@ class Scene:
     @property
     def snapshot(self) -> ClusterSnapshot:
         """The whole cluster, made anew each time: so many partitions are too large to be kept for each scene."""
-        return snapshot_at(self.stage.history, self.number)
+        return self.stage.snapshot(self.place)
 
     @property
     def brokers(self) -> Table:
@@ -204,31 +223,6 @@ def scenes_of(history: ClusterHistory) -> list[Scene]:
     return [Scene(number, last, at, stage) for at, (number, last) in enumerate(zip(numbers, before, strict=True))]
 
 
-def snapshot_at(history: ClusterHistory, number: int) -> ClusterSnapshot:
-    """The cluster at an observation; what is measured is null."""
-    seen = history.snapshot_up_to(number)
-    return ClusterSnapshot(
-        cluster_id=history.cluster if seen is None or seen.row["cluster_id"] is not None else None,
-        name=history.name,
-        taken_at=_EPOCH + timedelta(milliseconds=int(history.times[number])),
-        source=METADATA_LOG if seen is None else str(seen.row["source"]),
-        partitions=_table_at(history, PARTITIONS, number),
-        brokers=_table_at(history, BROKERS, number),
-        log_dirs=_table_at(history, LOG_DIRS, number),
-        configs=_table_at(history, CONFIGS, number),
-        features=history.features[number],
-        dumped=True,
-        measured=False,
-    )
-
-
-def _table_at(history: ClusterHistory, schema: TableSchema, number: int) -> Table:
-    table = history.table(schema)
-    runs = table.runs
-    there = (runs.first <= number) & ((runs.ended < 0) | (runs.ended > number))
-    return table.coder.table_of(Coded(runs.coded.keys[there], runs.coded.values[there]))
-
-
 @dataclass(frozen=True, slots=True)
 class Seen:
     """A finding over time, with the place of the scene that first shows it."""
@@ -245,22 +239,28 @@ def findings_over_time(history: ClusterHistory, scenes: Sequence[Scene]) -> list
     if not scenes:
         return []
     stage = scenes[0].stage
+    known: dict[tuple[int, int], tuple[Span, Mapping[str, Any]]] = {}  # most findings begin and end with others
     found = []
     for one in broken_over_time(stage.partitions, stage.alike()):
-        end = one.end if one.end < len(scenes) else None
-        found.append(_seen(history, scenes, (one.begin, end), one.finding, newest))
+        places = one.begin, one.end
+        if places not in known:
+            span = _span_of(scenes, places, newest)
+            known[places] = span, history.times_of(span, tellers)
+        span, times = known[places]
+        found.append(Seen(_as_fleet_finding(history.cluster, one.finding, times), one.begin, span))
     return found
 
 
-def _seen(
-    history: ClusterHistory, scenes: Sequence[Scene], places: tuple[int, int | None], one: Finding, newest: int
-) -> Seen:
+def _span_of(scenes: Sequence[Scene], places: tuple[int, int], newest: int) -> Span:
+    """Span from one scene up to another; the second is their number where it does not end."""
     begin, end = places
-    last, ended = (newest, -1) if end is None else (scenes[end].before, scenes[end].number)
-    span = Span(scenes[begin].before, scenes[begin].number, last, ended)
-    finding = history.finding(
-        span,
-        history.partitions.tellers,
+    last, ended = (newest, -1) if end == len(scenes) else (scenes[end].before, scenes[end].number)
+    return Span(scenes[begin].before, scenes[begin].number, last, ended)
+
+
+def _as_fleet_finding(cluster: str, one: Finding, times: Mapping[str, Any]) -> FleetFinding:
+    return FleetFinding(
+        cluster=cluster,
         rule=one.rule,
         severity=one.severity,
         certainty=Certainty.PROVED,
@@ -269,8 +269,8 @@ def _seen(
         partition=one.partition,
         broker=one.broker,
         evidence=one.evidence,
+        **times,
     )
-    return Seen(finding, begin, span)
 
 
 def spans_of(scenes: Sequence[Scene], newest: int, holds: Sequence[bool]) -> Iterator[tuple[int, int | None, Span]]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from kreplica.fleet.lasting import Lasting
 from kreplica.history.coding import NOTHING, Coded
-from kreplica.model.tables.columns import Column, Indices, Integers, IntListColumn, Mask
+from kreplica.model.tables.columns import Column, Indices, Integers, IntListColumn, Mask, null_column
 from kreplica.model.tables.table import Table
 
 
@@ -91,6 +91,23 @@ class Shown:
                 known[key] = coder.table_of(Coded(coded.keys[rows], coded.values[rows]))
             found.append(known[key])
         return found
+
+    def table_at(self, place: int) -> Table:
+        """The rows that a scene shows as a table of a snapshot, made anew each time; what is measured is null."""
+        order, begin, end = self._as_in_tables
+        return self._as_table(order[(begin <= place) & (end > place)])
+
+    @cached_property
+    def _as_in_tables(self) -> tuple[Indices, Integers, Integers]:
+        """The rows in the order of a table of a snapshot; the scene that each begins with, and that which ends it."""
+        order = self._as_table(np.arange(len(self))).order()
+        return order, self.places.begin[order], self.places.end[order]
+
+    def _as_table(self, rows: Indices) -> Table:
+        schema = self.table.table.of
+        columns = {name: column.take(rows) for name, column in self.columns.items()}
+        measured = self.table.table.measured
+        return Table(schema, columns | {name: null_column(schema.field(name).kind, len(rows)) for name in measured})
 
     def listing(self, name: str, element: int) -> Mask:
         """Rows that have an integer in a list."""

@@ -141,7 +141,7 @@ class Facts:
         """Every broker id that is named anywhere, in order."""
         registered = self.snapshot.brokers.integers("broker").values
         led = self.leaders[self.leaders >= 0]
-        return np.unique(np.concatenate([registered, self.replicas.values, self.isr.values, led]))
+        return _distinct(np.concatenate([registered, self.replicas.values, self.isr.values, led]))
 
     def index(self, brokers: Integers) -> Integers:
         """Indices of broker ids."""
@@ -218,6 +218,15 @@ def offline_directories(log_dirs: Table) -> dict[int, list[str]]:
         if row["error"] is not None:
             found.setdefault(int(str(row["broker"])), []).append(str(row["path"]))
     return found
+
+
+def _distinct(values: Integers) -> Integers:
+    """The values in order, each once: marked where they are small, as ids of brokers mostly are; sorting takes long."""
+    if not len(values) or values.min() < 0 or values.max() > 4 * len(values):
+        return np.unique(values)
+    marks = np.zeros(int(values.max()) + 1, np.bool_)
+    marks[values] = True
+    return np.flatnonzero(marks)
 
 
 def _in_state(brokers: Table, ids: Integers, name: str, *, wanted: bool) -> Mask:

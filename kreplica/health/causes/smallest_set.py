@@ -139,7 +139,10 @@ def find_culprits(why: Explanation, rows: Indices) -> Verdict:
     looked_at = np.zeros(len(why.facts.leaders), dtype=np.bool_)
     looked_at[rows] = True
     missing = why.missing
-    wanted = looked_at[missing.rows] & ~(missing.adding & why.affected[missing.rows])
+    wanted = looked_at[missing.rows]
+    added = np.flatnonzero(wanted & missing.adding)
+    if len(added):  # otherwise nobody has to find out what all partitions of the cluster are affected by
+        wanted[added] = ~why.affected[missing.rows[added]]
     places = np.flatnonzero(wanted)
     return _verdict(_Case(why, places)) if len(places) else Verdict((), (), True, 0)
 

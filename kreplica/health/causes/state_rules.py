@@ -105,8 +105,8 @@ def throttle(facts: Facts, missing: Missing) -> Mask:
 def throttle_rates(facts: Facts, missing: Missing) -> list[dict[str, int]]:
     """Rates that hold back each missing replica; empty where none does."""
     throttles = facts.throttles
-    topics = facts.snapshot.strings("topic")
-    named = {code for code, name in enumerate(topics.dictionary) if name in throttles.topics}
+    topics, of_lists = facts.snapshot.strings("topic"), throttles.topics
+    named = {code for code, name in enumerate(topics.dictionary) if name in of_lists} if of_lists else ()
     codes = topics.codes[missing.rows]
     found: list[dict[str, int]] = [{} for _ in range(len(missing))]
     numbers = facts.snapshot.integers("partition").values

@@ -77,8 +77,18 @@ class Table:
 
     def sorted(self) -> Table:
         """The same rows in the schema's order."""
+        order = self._order()
+        return self if order is None else self.take(order)
+
+    def order(self) -> Indices:
+        """Numbers of the rows in the schema's order."""
+        order = self._order()
+        return np.arange(len(self)) if order is None else order
+
+    def _order(self) -> Indices | None:
+        """Numbers of the rows in the schema's order; None if they stand in it."""
         keys = [_sort_key(self.columns[name]) for name in reversed(self.schema.sort)]
-        return self if not len(self) or not keys or _in_order(keys) else self.take(np.lexsort(keys))
+        return None if not len(self) or not keys or _in_order(keys) else np.lexsort(keys)
 
     @classmethod
     def from_columns(cls, schema: TableSchema, values: Mapping[str, Sequence[object]]) -> Table:

@@ -16,6 +16,8 @@ from kreplica.fleet.incidents.packed import PackedFindings, Summary
 from kreplica.fleet.incidents.scenes import findings_over_time, scenes_of
 from kreplica.health.findings import Finding, find
 from kreplica.health.rules import Severity
+from kreplica.history.moments.as_of import cluster_as_of
+from kreplica.system.stores.storage import LocalStorage
 
 Key = tuple[object, ...]
 
@@ -32,7 +34,7 @@ def troubled(seed: int) -> PlantedCluster:
     """A cluster in which brokers fail and vanish, partitions shrink, settings change and topics come and go."""
     drawn = random.Random(seed)
     cluster = larger(brokers=5, racks=3, partitions=8)
-    cluster.add("thin", 0, replicas=[0], isr=[0], leader=0, min_isr=1)
+    cluster.add("few", 0, replicas=[0], isr=[0], leader=0, min_isr=1)
     cluster.snapshot(2)
     for _ in range(14):
         broker = drawn.randrange(5)
@@ -54,10 +56,10 @@ def troubled(seed: int) -> PlantedCluster:
             case "rack":
                 cluster.brokers[0]["rack"] = drawn.choice(["r0", "r1", None])
             case "topic":
-                if ("thin", 0) in cluster.partitions:
-                    del cluster.partitions["thin", 0]
+                if ("few", 0) in cluster.partitions:
+                    del cluster.partitions["few", 0]
                 else:
-                    cluster.add("thin", 0, replicas=[1], isr=[1], leader=1, min_isr=2)
+                    cluster.add("few", 0, replicas=[1], isr=[1], leader=1, min_isr=2)
             case "replicas":
                 cluster.change("orders", 5, replicas=[0, 3], isr=[0], leader=0)
         cluster.snapshot()
@@ -96,6 +98,21 @@ def finding(rule: str, severity: Severity, partition: int | None) -> FleetFindin
     return FleetFinding(
         "c1", rule, severity, Certainty.PROVED, None, 1, 2, None, 2, 1, True, "words", "orders", partition
     )
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_scene_is_the_cluster_as_of_its_moment(seed: int, tmp_path: Path) -> None:
+    history = ClusterHistory(chosen_of(tmp_path, [troubled(seed)]).months)
+    scenes = scenes_of(history)
+    assert len(scenes) > 5
+    for scene in scenes:
+        told, read = scene.snapshot, cluster_as_of(LocalStorage(tmp_path), None, scene.snapshot.taken_at)
+        assert int(read.taken_at.timestamp() * 1000) == history.times[scene.number]
+        for name in ("partitions", "brokers", "configs", "log_dirs"):
+            # What a snapshot does not know is null as of its moment, and as it was told before in a scene.
+            for own, row in zip(getattr(told, name).rows(), getattr(read, name).rows(), strict=True):
+                assert {**own, **{column: value for column, value in row.items() if value is not None}} == own
+        assert (told.cluster_id, told.name, told.source) == (read.cluster_id, read.name, read.source)
 
 
 def test_packed_findings_are_the_findings_and_know_what_is_asked_most() -> None:

@@ -269,3 +269,11 @@ def test_one_follower_or_one_leader_is_not_several() -> None:
     assert kinds_in(one_leader) == []
     ((open_,),) = explain(Evaluator(one_leader)).not_known(np.array([0]))
     assert open_["candidates"] == ["slow-follower", "leader-to-follower"]
+
+
+@pytest.mark.parametrize("ids", [(3, 1, 2), (0, 70_000, 2**31 - 1), (1001, 5, 1002)])
+def test_brokers_are_those_that_anything_names_in_order(ids: tuple[int, int, int]) -> None:
+    leader, out, registered = ids
+    rows = [partition("t", 0, replicas=[leader, out], isr=[leader], leader=leader)]
+    facts = explain(Evaluator(snapshot_of(rows, [{"broker": registered}]))).facts
+    assert facts.broker_ids.tolist() == sorted(ids)
