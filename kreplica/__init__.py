@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from kreplica.config.ways_in import resolve_handles as resolve_handles
     from kreplica.engine.explorer.asynchronous_isr.models import AsyncBounds as AsyncBounds
     from kreplica.engine.explorer.clients.bounds import ClientBounds as ClientBounds
+    from kreplica.engine.explorer.coordinators.groups.state import GroupBounds as GroupBounds
     from kreplica.engine.explorer.coordinators.transactions.state import CoordinatorBounds as CoordinatorBounds
     from kreplica.engine.explorer.kraft.state import KraftBounds as KraftBounds
     from kreplica.engine.explorer.one_partition.state import Bounds as Bounds
@@ -163,6 +164,7 @@ _HOMES = {
     "config_use": "kreplica.config.listing",
     "ClientBounds": "kreplica.engine.explorer.clients.bounds",
     "CoordinatorBounds": "kreplica.engine.explorer.coordinators.transactions.state",
+    "GroupBounds": "kreplica.engine.explorer.coordinators.groups.state",
     "KraftBounds": "kreplica.engine.explorer.kraft.state",
     "count_all": "kreplica.health.listing",
     "decode_check": "kreplica.formats.checks.directories",

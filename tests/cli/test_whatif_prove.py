@@ -399,6 +399,19 @@ def test_a_model_of_the_transaction_coordinator(kreplica: Kreplica) -> None:
     assert (refused.code, "coordinator has room for 3 clients, 3 replicas" in refused.err) == (2, True)
 
 
+def test_a_model_of_a_consumer_group(kreplica: Kreplica) -> None:
+    """A partition that counts as given up before its owner has said so is owned twice."""
+    words = ("--partitions", "1", "--invariant", "owned-once")
+    done = kreplica("whatif", "prove", "--model", "consumer-group-m2", *words)
+    assert done.code == 1
+    assert "BROKEN owned-once after 16 steps, of consumer-group-m2" in done.out
+    assert "2 clients, 1 topic of one partition; 0 faults" in done.out
+    assert "CLIENT 2" in done.out
+    assert "next     kreplica whatif prove --model consumer-group\n" in done.out
+    refused = kreplica("whatif", "prove", "--model", "consumer-group", "--faults", "2")
+    assert (refused.code, "consumer-group has room for 2 clients, 2 partitions and 1 fault" in refused.err) == (2, True)
+
+
 def test_the_help_names_every_model_and_invariant(kreplica: Kreplica) -> None:
     told = " ".join(kreplica("whatif", "prove", "--help").out.split()).replace("- ", "-")  # lines end at hyphens
     names = {name for family in FAMILIES for name in family.names}
@@ -407,11 +420,12 @@ def test_the_help_names_every_model_and_invariant(kreplica: Kreplica) -> None:
         *(f"kip-320-m{number}" for number in range(1, 8)),
         *(f"quorum-m{number}" for number in range(1, 7)),
         *(f"coordinator-m{number}" for number in range(1, 7)),
+        *(f"consumer-group-m{number}" for number in range(1, 4)),
     }
     last = [family.model_of(name, family.default) for family in FAMILIES for name in family.names]
     invariants = {one.name for model in last for one in model.invariants}
-    assert len(invariants) == 29
+    assert len(invariants) == 34
     goals = {one.name for model in last for one in model.goals}
-    assert len(goals) == 7
+    assert len(goals) == 8
     for name in (*(names - mutants), *invariants, *goals):
         assert name in told

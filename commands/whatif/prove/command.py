@@ -48,28 +48,37 @@ def prove(
             " settings-4.1, settings-4.1-mended; of the controllers quorum, quorum-m1 to -m6; of"
             " clients retries, retries-one, retries-idempotent, commit-before, commit-after, commit-auto,"
             " commit-handed-over, end-txn-1, end-txn-2; of the transaction coordinator producer-ids, coordinator,"
-            " coordinator-3.9, coordinator-4.1, coordinator-m1 to -m6.",
+            " coordinator-3.9, coordinator-4.1, coordinator-m1 to -m6; consumer-group, consumer-group-m1 to -m3.",
         ),
     ] = "kip-320",
     replicas: Annotated[
         int | None,
-        _number("--replicas", "Replicas.  [default: 3; coordinator, epoch-answers: 2; not of clients]", 1, 5),
+        _number("--replicas", "Replicas.  [default: 3; coordinator, epoch-answers: 2; not of clients, groups]", 1, 5),
     ] = None,
     clients: Annotated[
-        int | None, _number("--clients", "Coordinator: producers with one transactional id.  [default: 2]", 1)
+        int | None,
+        _number("--clients", "Coordinator: producers with one transactional id; groups: consumers.  [default: 2]", 1),
     ] = None,
     partitions: Annotated[
-        int | None, _number("--partitions", "Coordinator: partitions that a producer adds.  [default: 1]", 1)
+        int | None,
+        _number(
+            "--partitions",
+            "Coordinator: partitions that a producer adds; groups: topics of one each.  [default: 1; 2]",
+            1,
+        ),
     ] = None,
     log: Annotated[
         int | None,
-        _number("--log", "Most records of a log.  [default: 2; not of KRaft, settings, clients, coordinator]", 1),
+        _number(
+            "--log", "Most records of a log.  [default: 2; not of KRaft, settings, clients, coordinator, groups]", 1
+        ),
     ] = None,
     records: Annotated[
         int | None,
         _number(
             "--records",
-            "Records that are written.  [default: 2; KRaft, settings: 1; quorum: 0; not of async-isr, coordinator]",
+            "Records that are written."
+            "  [default: 2; KRaft, settings: 1; quorum: 0; not of async-isr, coordinator, groups]",
             1,
         ),
     ] = None,
@@ -78,7 +87,7 @@ def prove(
         _number(
             "--epochs",
             "The largest leader epoch, of async-isr partition epoch, counted from 0."
-            "  [default: 2; 3; quorum: 2, counted from 1; not of KRaft, settings, clients, coordinator]",
+            "  [default: 2; 3; quorum: 2, counted from 1; not of KRaft, settings, clients, coordinator, groups]",
         ),
     ] = None,
     min_isr: Annotated[
@@ -113,8 +122,9 @@ def prove(
         int | None,
         _number(
             "--faults",
-            "Settings, clients: faults of any kind, crashes among them; coordinator: elections of another."
-            "  [default: 1; producer-ids: 0]",
+            "Settings, clients: faults of any kind, crashes among them; coordinator: elections of another;"
+            " groups: topics that change, members that leave, crash, are fenced."
+            "  [default: 1; producer-ids, groups: 0]",
             0,
             5,
         ),
@@ -161,9 +171,10 @@ def prove(
             " the goals write-taken, isr-settles, metadata-settles; of the quorum metadata-kept, one-leader, own-epoch,"
             " committed-agrees and the goal leader-settles; of clients no-duplicate, in-order, nothing-skipped,"
             " processed-once, commit-behind, ends-as-asked, not-half-visible; of the transaction coordinator one-owner,"
-            " one-coordinator, owner-adds, valid-transitions and the goals ids-given, partitions-added; may be"
+            " one-coordinator, owner-adds, valid-transitions and the goals ids-given, partitions-added; of groups"
+            " owned-once, target-whole, epoch-earned, stable-reconciled, free-nobodys and the goal converges; may be"
             " repeated.  [default: strong-isr; valid-high-watermark; leader-completeness; acknowledged-kept;"
-            " metadata-kept; no-duplicate; nothing-skipped; ends-as-asked; one-owner]",
+            " metadata-kept; no-duplicate; nothing-skipped; ends-as-asked; one-owner; owned-once]",
         ),
     ] = None,
     symmetry: Annotated[
@@ -189,13 +200,13 @@ def prove(
 
     The models are the published ones of how Kafka truncated logs and fenced leaders up to KIP-320, of requests for an
     ISR that are under way, of a KRaft cluster, message by message, without and with eligible leader replicas (KIP-966),
-    and of the coordinator of a transactional id. In epoch-answers, answers to followers are under way as leader epochs
-    begin. The models of settings are one KRaft partition by the engine's own
-    rules: with these settings, do so many faults lose a record that was acknowledged? The quorum is that of the
-    controllers: elections, and what a majority has committed. A goal is what is to come about from every state, and to
-    stay, once no fault comes any more. What holds, holds within the bounds that stand beside it. A counterexample of
-    the first is also played as faults of a run, under a release of Kafka that is like the model and under the one that
-    mends it; kreplica whatif run --plan plays it again.
+    of the coordinator of a transactional id, and of a consumer group (KIP-848). In epoch-answers, answers to followers
+    are under way as leader epochs begin. The models of settings are one KRaft partition by the engine's own rules: with
+    these settings, do so many faults lose a record that was acknowledged? The quorum is that of the controllers:
+    elections, and what a majority has committed. A goal is what is to come about from every state, and to stay, once no
+    fault comes any more. What holds, holds within the bounds that stand beside it. A counterexample of the first is
+    also played as faults of a run, under a release of Kafka that is like the model and under the one that mends it;
+    kreplica whatif run --plan plays it again.
 
     Exits 0 when the invariants hold, 1 with a counterexample, 2 when a model, a bound, an invariant or a size cannot be
     used, 5 when nothing was broken but the memory did not suffice for all states.

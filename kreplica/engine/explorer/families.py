@@ -11,6 +11,9 @@ from kreplica.engine.explorer.asynchronous_isr.trace import events_of as async_e
 from kreplica.engine.explorer.asynchronous_isr.trace import seen_of as async_seen_of
 from kreplica.engine.explorer.clients import models as client_models
 from kreplica.engine.explorer.clients.bounds import ClientBounds
+from kreplica.engine.explorer.coordinators.groups import models as group_models
+from kreplica.engine.explorer.coordinators.groups import trace as group_trace
+from kreplica.engine.explorer.coordinators.groups.state import GroupBounds
 from kreplica.engine.explorer.coordinators.transactions import models as coordinator_models
 from kreplica.engine.explorer.coordinators.transactions import trace as coordinator_trace
 from kreplica.engine.explorer.coordinators.transactions.state import CoordinatorBounds
@@ -51,6 +54,7 @@ ProofBounds = (
     | ClientBounds
     | CoordinatorBounds
     | AnswersBounds
+    | GroupBounds
 )
 
 
@@ -415,6 +419,44 @@ def _coordinator_family(names: Sequence[str], faults: int) -> Family:
 COORDINATOR = _coordinator_family([name for name in coordinator_models.TABLES if name != "producer-ids"], faults=1)
 PRODUCER_IDS = _coordinator_family(["producer-ids"], faults=0)
 
+# -- a consumer group
+
+
+def _group_model(name: str, bounds: GroupBounds) -> Model:
+    most = group_models.MOST
+    if (
+        not all(0 < one <= limit for one, limit in zip(bounds[:2], most[:2], strict=True))
+        or bounds.faults > most.faults
+    ):
+        raise UsageError(
+            f"{name} has room for {counted(most.clients, 'client')}, {counted(most.partitions, 'partition')}"
+            f" and {counted(most.faults, 'fault')}"
+        )
+    return group_models.model_of(name, bounds)
+
+
+def _group_sentence(bounds: GroupBounds) -> str:
+    return (
+        f"{counted(bounds.clients, 'client')}, {counted(bounds.partitions, 'topic')} of one partition;"
+        f" {counted(bounds.faults, 'fault')}"
+    )
+
+
+GROUP = Family(
+    names=tuple(group_models.TABLES),
+    sound="consumer-group",
+    default=GroupBounds(clients=2, partitions=2, faults=0),
+    model_of=_group_model,
+    limits=lambda bounds: bounds._asdict(),
+    sentence=_group_sentence,
+    more_room="",
+    begins="the group is empty, every client is about to join",
+    seen=group_trace.seen,
+    told=group_trace.told,
+    events_of=_no_events,
+    node="client",
+)
+
 FAMILIES = (
     PARTITION,
     *map(_async_family, async_models.TABLES),
@@ -425,4 +467,5 @@ FAMILIES = (
     CLIENTS,
     PRODUCER_IDS,
     COORDINATOR,
+    GROUP,
 )

@@ -47,7 +47,7 @@ class ProofStep(Struct, frozen=True):
         Meaning(
             "each broker, of the quorum each controller: id, leads (whether it takes itself for the leader), leader,"
             " leader_epoch and isr as it knows them, high_watermark, log (record and leader epoch of each offset; of"
-            " the transaction coordinator the producer epoch)"
+            " the transaction coordinator the producer epoch); of a consumer group each client, its partitions as a log"
         ),
     ]
 
@@ -150,7 +150,7 @@ def whatif_prove(
     Args:
         model: Name of a model.
         bounds: Its bounds, ``Bounds``, ``AsyncBounds``, ``KraftBounds``, ``SettingsBounds``, ``QuorumBounds``,
-            ``ClientBounds`` or ``CoordinatorBounds``; None for those of the command.
+            ``ClientBounds``, ``CoordinatorBounds`` or ``GroupBounds``; None for those of the command.
         invariants: Names of invariants and goals, the first invariant of the model if there is none; the search ends
             early once each is broken and no goal is asked.
         symmetry: Whether states that differ only in which replica is which are taken for one.

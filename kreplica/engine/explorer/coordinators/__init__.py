@@ -1,1 +1,1 @@
-"""Models of what coordinators coordinate: transactional ids."""
+"""Models of what coordinators coordinate: transactional ids, consumer groups."""
