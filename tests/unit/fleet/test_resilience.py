@@ -14,9 +14,11 @@ from history_logs import Log, taken_in
 from planted_histories import BROKERS, at, keep, taken
 
 from kreplica.errors import ExitCode, InputError, UsageError
-from kreplica.fleet.availability.resilience import Exposure, Resilience, resilience_in
+from kreplica.fleet.availability.resilience import Exposure, LossCounts, Resilience, resilience_in
+from kreplica.fleet.availability.timeline import Timeline, timelines_of
 from kreplica.model.snapshot import ClusterSnapshot, Gap
 from kreplica.store.selection import Wanted
+from kreplica.system.stores.storage import LocalStorage
 
 
 def by_loss(found: Resilience) -> dict[str, Exposure]:
@@ -55,6 +57,13 @@ def test_shares_of_time_the_worst_and_since_when(tmp_path: Path) -> None:
     assert percents(rows["rack r1"]) == percents(one)
     assert [f"{row.kind} {row.lost}" for row in found.rows[:3]] == ["broker 1", "rack r1", "broker 2"]
     assert (found.exit_code, found.warnings) == (ExitCode.FINDINGS, [])
+
+
+def test_where_no_loss_does_harm_no_count_ever_changes(tmp_path: Path) -> None:
+    keep(tmp_path, [taken(hour, partition()) for hour in (0, 1)])
+    (months,) = timelines_of(LocalStorage(tmp_path), Wanted()).by_cluster().values()
+    counts = LossCounts(Timeline(months))
+    assert [len(counts.steps(number).begins) for number in range(len(counts.losses))] == [0] * 7
 
 
 def test_an_unclean_election_loses_records_and_stops_no_reads(tmp_path: Path) -> None:
