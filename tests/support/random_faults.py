@@ -4,9 +4,10 @@
 
 The trace is the metadata log in KRaft mode, and ZooKeeper's transaction logs in its mode: each has every decision.
 
-Brokers are killed, paused beyond their session, shut down and started again; leaders are elected, cleanly and not;
-replicas are moved and moves cancelled; min.insync.replicas and unclean.leader.election.enable change. The faults are
-those of the seed; what comes of them depends on the machine. Exits 0 if every decision is explained.
+Brokers are killed, paused beyond their session, shut down and started again; links between them, and to ZooKeeper, are
+cut in one direction and restored; leaders are elected, cleanly and not; replicas are moved and moves cancelled;
+min.insync.replicas and unclean.leader.election.enable change. The faults are those of the seed; what comes of them
+depends on the machine. Exits 0 if every decision is explained.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -28,7 +30,7 @@ from moves import connection_to, start_move
 
 import kreplica
 from kreplica.errors import KreplicaError
-from kreplica.sandbox import Mode, ProcessState, Sandbox, SandboxSettings, start
+from kreplica.sandbox import Links, Mode, ProcessState, Sandbox, SandboxSettings, start
 from kreplica.sources.kafka.connections.failures import BrokerFailure
 
 LAG = {"replica.lag.time.max.ms": "4000"}
@@ -48,15 +50,18 @@ TOPICS = {
 PAUSE = 6.0
 """Seconds for which a broker is stopped: longer than its session."""
 BACK_SECONDS = 240.0
+MOST_CUT = 3
+"""Links that are cut at once."""
 
 
 class Faults:
     """Does random things to a cluster; at least one broker runs."""
 
-    def __init__(self, sandbox: Sandbox, seed: int) -> None:
-        self.sandbox, self.random = sandbox, Random(seed)
+    def __init__(self, sandbox: Sandbox, links: Links, seed: int) -> None:
+        self.sandbox, self.links, self.random = sandbox, links, Random(seed)
         self.done: Counter[str] = Counter()
         self.down: set[int] = set()
+        self.cut: list[tuple[int, int]] = []
         self.refusals = _refusals()
 
     def one(self) -> None:
@@ -68,6 +73,8 @@ class Faults:
                 ("pause", self._pause),
                 ("start", self._start),
                 ("start", self._start),
+                ("cut", self._cut),
+                ("restore", self._restore),
                 ("elect preferred", lambda: self._elect(unclean=False)),
                 ("elect uncleanly", lambda: self._elect(unclean=True)),
                 ("move", self._move),
@@ -82,7 +89,8 @@ class Faults:
             self.done["refused"] += 1
 
     def end(self) -> None:
-        """Starts what is down, and waits until all are alive."""
+        """Restores every link, starts what is down, and waits until all are alive."""
+        self.links.restore_all()
         for broker in BROKERS:
             if self.sandbox.process_state(broker) is ProcessState.ENDED:
                 self.sandbox.start_broker(broker, wait=False)
@@ -120,6 +128,21 @@ class Faults:
         broker = self.random.choice(sorted(self.down))
         self.sandbox.start_broker(broker, wait=False)
         self.down.discard(broker)
+        return True
+
+    def _cut(self) -> bool:
+        ways = [(source, target) for source in self.links.ports for target in self.links.ports if source != target]
+        way = self.random.choice(ways)
+        if len(self.cut) == MOST_CUT or way in self.cut:
+            return False
+        self.links.cut(*way, one_way=True)
+        self.cut.append(way)
+        return True
+
+    def _restore(self) -> bool:
+        if not self.cut:
+            return False
+        self.links.restore(*self.cut.pop(0), one_way=True)
         return True
 
     def _partition(self) -> tuple[str, int]:
@@ -193,16 +216,20 @@ def main() -> int:
         controllers=1 if mode is Mode.KRAFT else 0,
         broker_settings=LAG | SESSIONS[mode],
     )
-    with tempfile.TemporaryDirectory() as home, start(settings, Path(home)) as sandbox:
-        _run(sandbox, given.minutes, given.seed)
+    with (
+        tempfile.TemporaryDirectory() as home,
+        Links(settings.name, len(BROKERS), zookeeper=mode is Mode.ZOOKEEPER, home=Path(home)) as links,
+        start(replace(settings, advertised_ports=links.ports), Path(home)) as sandbox,
+    ):
+        _run(sandbox, links, given.minutes, given.seed)
         (trace,) = sandbox.folder.glob(TRACES[mode])
         return judge(Path(shutil.copytree(trace, Path(home) / "trace" / trace.name)))
 
 
-def _run(sandbox: Sandbox, minutes: float, seed: int) -> None:
+def _run(sandbox: Sandbox, links: Links, minutes: float, seed: int) -> None:
     for topic, assignment in TOPICS.items():
         sandbox.create_topic(topic, assignment=assignment)
-    faults, end = Faults(sandbox, seed), time.monotonic() + minutes * 60
+    faults, end = Faults(sandbox, links, seed), time.monotonic() + minutes * 60
     while time.monotonic() < end:
         faults.one()
         time.sleep(faults.random.uniform(0.5, 6.0))

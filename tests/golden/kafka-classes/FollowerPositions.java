@@ -1,6 +1,7 @@
 import java.util.Random;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.utils.Time;
+import org.mockito.Mockito;
 import scala.Option;
 
 /** Prints what a leader is told by a follower's fetches, and when the follower counts as having caught up after each. */
@@ -28,6 +29,8 @@ public class FollowerPositions {
         if (is("kafka.cluster.Replica")) {
             Class<?> kind = Class.forName("kafka.cluster.Replica");
             if (Bare.constructor(kind).getParameterCount() == 2) return Bare.constructor(kind).newInstance(2, name);
+            if (Bare.constructor(kind).getParameterCount() == 3)
+                return Bare.constructor(kind).newInstance(2, name, Mockito.mock(Class.forName("kafka.server.MetadataCache")));
             Object second = name;
             if (Bare.constructor(kind).getParameterTypes()[1] != TopicPartition.class) {
                 second = Bare.make(Class.forName("kafka.cluster.Partition"));
@@ -43,19 +46,16 @@ public class FollowerPositions {
 
     static Object fetched(Object replica, long offset, long end, long time) throws Exception {
         Class<?> kind = replica.getClass();
-        if (!is("kafka.cluster.Replica")) {
-            Object at = Class.forName("org.apache.kafka.storage.internals.log.LogOffsetMetadata").getConstructor(long.class).newInstance(offset);
+        Object at = InSync.position(offset);
+        if (has(kind, "updateFetchStateOrThrow")) {
             Bare.method(kind, "updateFetchStateOrThrow").invoke(replica, at, 0L, time, end, 1L);
-            Object state = Bare.method(kind, "stateSnapshot").invoke(replica);
-            return Bare.method(state.getClass(), "lastCaughtUpTimeMs").invoke(state);
-        }
-        Object at = Class.forName("kafka.server.LogOffsetMetadata").getConstructors()[0].newInstance(offset, 0L, 0);
-        if (has(kind, "updateFetchState")) {
+        } else if (has(kind, "updateFetchState")) {
             Bare.method(kind, "updateFetchState").invoke(replica, at, 0L, time, end);
         } else {
             Bare.method(kind, "updateLogReadResult").invoke(replica, read(at, end, time));
         }
-        return Bare.method(kind, "lastCaughtUpTimeMs").invoke(replica);
+        Object state = has(kind, "stateSnapshot") ? Bare.method(kind, "stateSnapshot").invoke(replica) : replica;
+        return Bare.method(state.getClass(), "lastCaughtUpTimeMs").invoke(state);
     }
 
     /** What a leader up to 2.1 read for a fetch. */

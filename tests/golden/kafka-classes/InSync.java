@@ -15,6 +15,10 @@ import scala.Option;
 public class InSync {
     static final Random RANDOM = new Random(7128);
     static final int LEADER = 1, FOLLOWER = 2;
+    static final String[] LOGS = {"kafka.log.UnifiedLog", "org.apache.kafka.storage.internals.log.UnifiedLog"};
+    static final String[] POSITIONS = {"kafka.server.LogOffsetMetadata", "org.apache.kafka.storage.internals.log.LogOffsetMetadata"};
+    /** What says that a follower has all that it needs to join, in releases that ask apart. */
+    static final String[] ASKED = {"isFollowerAtHighwatermark", "isFollowerInSync"};
 
     public static void main(String[] arguments) throws Exception {
         for (int left = Integer.parseInt(arguments[0]); left > 0; left--) {
@@ -37,7 +41,9 @@ public class InSync {
         Time clock = Mockito.mock(Time.class);
         Mockito.when(clock.milliseconds()).thenReturn(time);
         Bare.set(partition, "time", clock);
-        Object known = Bare.constructor(Class.forName("kafka.utils.Pool")).newInstance(Option.empty());
+        if (hasField(kind, "loggerName")) Bare.set(partition, "loggerName", "partition");
+        Object known = Scala.exists("kafka.utils.Pool") ? Class.forName("kafka.utils.Pool").getConstructor(Option.class).newInstance(Option.empty())
+            : new java.util.concurrent.ConcurrentHashMap<Integer, Object>();
         Bare.method(known.getClass(), "put").invoke(known, FOLLOWER, follower);
         if (!hasField(kind, "allReplicasMap") && !hasField(kind, "assignedReplicaMap")) {
             Bare.set(partition, "remoteReplicasMap", known);
@@ -54,23 +60,33 @@ public class InSync {
         return partition;
     }
 
-    private static Object log(long end, long mark) throws Exception {
+    /** A log that knows its end and high watermark; since 3.0 it keeps them in objects of its own. */
+    static Object log(long end, long mark) throws Exception {
+        if (!Scala.exists("kafka.log.Log"))
+            return Scala.mocked(first(LOGS), (method, given) -> method.getName().equals("logEndOffset") ? end
+                : method.getName().equals("highWatermark") ? mark : null);
         Object log = Bare.make(Class.forName("kafka.log.Log"));
         Bare.set(log, "nextOffsetMetadata", position(end));
         Bare.set(log, "highWatermarkMetadata", position(mark));
         return log;
     }
 
-    private static Object position(long offset) throws Exception {
-        return Class.forName("kafka.server.LogOffsetMetadata").getConstructors()[0].newInstance(offset, 0L, 0);
+    static Object position(long offset) throws Exception {
+        return Class.forName(first(POSITIONS)).getConstructor(long.class, long.class, int.class).newInstance(offset, 0L, 0);
+    }
+
+    /** The one of these classes that a release has. */
+    static String first(String[] names) {
+        for (String name : names) if (Scala.exists(name)) return name;
+        throw new AssertionError(List.of(names));
     }
 
     /** Up to 2.1 a leader asks and writes in one method: it joins if the leader comes as far as to write, for which it lacks ZooKeeper. */
     static boolean joins(Object follower, long offset, long end, long mark, long start) throws Exception {
         Object partition = leading(follower, end, mark, start, 0);
         Class<?> kind = partition.getClass();
-        if (!has(kind, "maybeExpandIsr") || has(kind, "isFollowerAtHighwatermark"))
-            return (boolean) Bare.method(kind, "isFollowerAtHighwatermark").invoke(partition, follower);
+        for (String asked : ASKED)
+            if (has(kind, asked)) return (boolean) Bare.method(kind, asked).invoke(partition, follower);
         try {
             Bare.method(kind, "maybeExpandIsr").invoke(partition, FOLLOWER, FollowerPositions.read(position(offset), end, 0L));
             return false;
@@ -99,7 +115,7 @@ public class InSync {
         return false;
     }
 
-    private static boolean hasField(Class<?> kind, String field) {
+    static boolean hasField(Class<?> kind, String field) {
         for (java.lang.reflect.Field one : kind.getDeclaredFields()) if (one.getName().equals(field)) return true;
         return false;
     }

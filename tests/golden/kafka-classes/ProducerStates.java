@@ -1,16 +1,14 @@
 import java.io.File;
+import java.lang.reflect.Array;
 import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
 import java.nio.file.Files;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Random;
 import org.apache.kafka.common.TopicPartition;
-import org.apache.kafka.common.record.CompressionType;
-import org.apache.kafka.common.record.ControlRecordType;
-import org.apache.kafka.common.record.EndTransactionMarker;
-import org.apache.kafka.common.record.MemoryRecords;
-import org.apache.kafka.common.record.RecordBatch;
-import org.apache.kafka.common.record.SimpleRecord;
+import org.apache.kafka.common.utils.Time;
 import scala.Option;
 
 /**
@@ -22,6 +20,7 @@ import scala.Option;
 public class ProducerStates {
     static final Random RANDOM = new Random(7298);
     static final long PRODUCER = 4L;
+    static final String STORAGE = "org.apache.kafka.storage.internals.log.", COMPRESSION = "org.apache.kafka.common.compress.Compression";
 
     public static void main(String[] arguments) throws Exception {
         File folder = Files.createTempDirectory("producer-states").toFile();
@@ -30,8 +29,14 @@ public class ProducerStates {
     }
 
     static Object manager(File folder) throws Exception {
-        Class<?> kind = Class.forName("kafka.log.ProducerStateManager");
-        return Bare.constructor(kind).newInstance(new TopicPartition("t", 0), folder, 60000);
+        TopicPartition name = new TopicPartition("t", 0);
+        if (Scala.exists(STORAGE + "ProducerStateManager")) {
+            Object config = Bare.constructor(Class.forName(STORAGE + "ProducerStateManagerConfig")).newInstance(60000, false);
+            return Bare.constructor(Class.forName(STORAGE + "ProducerStateManager")).newInstance(name, folder, 60000, config, Time.SYSTEM);
+        }
+        java.lang.reflect.Constructor<?> made = Bare.constructor(Class.forName("kafka.log.ProducerStateManager"));
+        return made.getParameterCount() == 3 ? made.newInstance(name, folder, 60000)
+            : made.newInstance(name, folder, 60000, 60000, Time.SYSTEM);
     }
 
     static String life(Object manager) throws Exception {
@@ -66,22 +71,20 @@ public class ProducerStates {
     }
 
     static String append(Object manager, int[] sent, long offset) throws Exception {
-        SimpleRecord[] records = new SimpleRecord[sent[2]];
-        for (int place = 0; place < records.length; place++) records[place] = new SimpleRecord(("m" + place).getBytes());
-        RecordBatch batch = MemoryRecords.withIdempotentRecords(offset, CompressionType.NONE, PRODUCER, (short) sent[0], sent[1], 0, records)
-            .batches().iterator().next();
-        Option<?> known = (Option<?>) Bare.method(manager.getClass(), "lastEntry").invoke(manager, PRODUCER);
-        if (known.isDefined()) {
-            Object same = same(known.get(), batch);
+        Object batch = batch(sent, offset);
+        Object known = given(Bare.method(manager.getClass(), "lastEntry").invoke(manager, PRODUCER));
+        if (known != null) {
+            Object same = same(known, batch);
             if (same != null) return String.valueOf(Bare.method(same.getClass(), "firstOffset").invoke(same));
         }
         Object info = prepared(manager, true);
-        java.lang.reflect.Method append = null;
-        for (java.lang.reflect.Method one : info.getClass().getDeclaredMethods())
-            if (one.getName().equals("append") && one.getParameterTypes()[0] == RecordBatch.class) append = one;
+        Method append = null;
+        for (Method one : info.getClass().getDeclaredMethods())
+            if (one.getName().equals("append") && one.getParameterTypes()[0] == record("RecordBatch")
+                && (append == null || one.getParameterCount() < append.getParameterCount())) append = one;
         try {
             if (append.getParameterCount() == 1) append.invoke(info, batch);
-            else append.invoke(info, batch, Option.empty());
+            else append.invoke(info, batch, append.getParameterTypes()[1] == Optional.class ? Optional.empty() : Option.empty());
         } catch (InvocationTargetException refused) {
             return refused.getCause().getClass().getSimpleName();
         }
@@ -89,26 +92,55 @@ public class ProducerStates {
         return "ok";
     }
 
+    private static Object batch(int[] sent, long offset) throws Exception {
+        Object records = Array.newInstance(record("SimpleRecord"), sent[2]);
+        for (int place = 0; place < sent[2]; place++)
+            Array.set(records, place, record("SimpleRecord").getConstructor(byte[].class).newInstance((Object) ("m" + place).getBytes()));
+        Object none = Class.forName(Scala.exists(COMPRESSION) ? COMPRESSION : "org.apache.kafka.common.record.CompressionType")
+            .getField("NONE").get(null);
+        for (Method one : record("MemoryRecords").getMethods())
+            if (one.getName().equals("withIdempotentRecords") && one.getParameterCount() == 7) {
+                Object made = one.invoke(null, offset, none, PRODUCER, (short) sent[0], sent[1], 0, records);
+                return ((Iterable<?>) made.getClass().getMethod("batches").invoke(made)).iterator().next();
+            }
+        throw new AssertionError("withIdempotentRecords");
+    }
+
+    /** A class of records, wherever a release has it. */
+    private static Class<?> record(String name) throws Exception {
+        String moved = "org.apache.kafka.common.record.internal." + name;
+        return Class.forName(Scala.exists(moved) ? moved : "org.apache.kafka.common.record." + name);
+    }
+
+    /** What an Option of Scala's or Java's has, or null. */
+    private static Object given(Object option) {
+        return option instanceof Optional<?> java ? java.orElse(null) : ((Option<?>) option).isDefined() ? ((Option<?>) option).get() : null;
+    }
+
     /** What is known of the same batch; up to 0.11 the entry of a producer is its last one. */
-    private static Object same(Object known, RecordBatch batch) throws Exception {
+    private static Object same(Object known, Object batch) throws Exception {
         if (Scala.has(known.getClass(), "isDuplicate"))
             return (boolean) Bare.method(known.getClass(), "isDuplicate").invoke(known, batch) ? known : null;
-        Option<?> found = (Option<?>) Bare.method(known.getClass(), "findDuplicateBatch").invoke(known, batch);
-        return found.isDefined() ? found.get() : null;
+        return given(Bare.method(known.getClass(), "findDuplicateBatch").invoke(known, batch));
     }
 
     static String mark(Object manager, int epoch, long offset) throws Exception {
         Object info = prepared(manager, false);
-        EndTransactionMarker marker = new EndTransactionMarker(ControlRecordType.ABORT, 0);
-        Bare.method(info.getClass(), "appendEndTxnMarker").invoke(info, marker, (short) epoch, offset, 1000L);
+        Class<?> kinds = record("ControlRecordType");
+        Object marker = record("EndTransactionMarker").getConstructor(kinds, int.class).newInstance(kinds.getField("ABORT").get(null), 0);
+        Method append = Bare.method(info.getClass(), "appendEndTxnMarker");
+        if (append.getParameterCount() == 4) append.invoke(info, marker, (short) epoch, offset, 1000L);
+        else append.invoke(info, marker, (short) epoch, offset, 1000L, (short) 1);
         Bare.method(manager.getClass(), "update").invoke(manager, info);
         return "ok";
     }
 
     /** As for a batch of a client, or for one of a coordinator. */
     static Object prepared(Object manager, boolean client) throws Exception {
-        java.lang.reflect.Method prepare = Bare.method(manager.getClass(), "prepareUpdate");
+        Method prepare = Bare.method(manager.getClass(), "prepareUpdate");
         if (prepare.getParameterTypes()[1] == boolean.class) return prepare.invoke(manager, PRODUCER, client);
+        if (Scala.exists(STORAGE + "AppendOrigin"))
+            return prepare.invoke(manager, PRODUCER, Class.forName(STORAGE + "AppendOrigin").getField(client ? "CLIENT" : "COORDINATOR").get(null));
         Class<?> from = Class.forName("kafka.log.AppendOrigin$" + (client ? "Client$" : "Coordinator$"));
         return prepare.invoke(manager, PRODUCER, from.getField("MODULE$").get(null));
     }

@@ -21,7 +21,7 @@ def numbers(line: str) -> tuple[list[int], bool, bool]:
 
 @pytest.mark.parametrize(("release", "lines"), RELEASES, ids=[release for release, _ in RELEASES])
 def test_a_follower_joins_where_kafkas_partition_takes_it(release: str, lines: list[str]) -> None:
-    """Partition.maybeExpandIsr up to 2.1, isFollowerAtHighwatermark of 2.7: with the leader's epoch since 2.0.1."""
+    """Partition.maybeExpandIsr up to 2.1, isFollowerAtHighwatermark, isFollowerInSync: with its epoch since 2.0.1."""
     at_epoch_start, seen = version_named(release).join_at_epoch_start, set[bool]()
     for line in lines:
         (end, _, high_watermark, start, *_), joins, _ = numbers(line)
@@ -35,7 +35,7 @@ def test_a_follower_joins_where_kafkas_partition_takes_it(release: str, lines: l
 
 @pytest.mark.parametrize(("release", "lines"), RELEASES, ids=[release for release, _ in RELEASES])
 def test_a_follower_lags_where_kafkas_partition_says_so(release: str, lines: list[str]) -> None:
-    """Partition.getOutOfSyncReplicas up to 2.1, isFollowerOutOfSync of 2.7: not with the leader's end since 2.1."""
+    """Partition.getOutOfSyncReplicas up to 2.1, isFollowerOutOfSync: not with the leader's end since 2.1."""
     end_suffices, seen = version_named(release).end_suffices, set[bool]()
     for line in lines:
         (end, leader_end, _, _, caught_up, now, lag), _, lags = numbers(line)
@@ -49,5 +49,5 @@ def test_the_releases_differ_where_the_rules_do() -> None:
     told = dict(RELEASES)
     joins = {release: [numbers(line)[1] for line in lines] for release, lines in told.items()}
     lags = {release: [numbers(line)[2] for line in lines] for release, lines in told.items()}
-    assert joins["2.0.0"] != joins["2.0.1"] == joins["2.1.1"] == joins["2.7.0"]
-    assert lags["2.0.0"] == lags["2.0.1"] != lags["2.1.1"] == lags["2.7.0"]
+    assert joins["0.10.2.2"] == joins["2.0.0"] != joins["2.0.1"] == joins["2.1.1"] == joins["2.8.0"] == joins["4.3.1"]
+    assert lags["0.10.2.2"] == lags["2.0.1"] != lags["2.1.1"] == lags["2.8.0"] == lags["4.3.1"]
