@@ -23,6 +23,7 @@ from kreplica.engine.simulator.kraft.decisions import (
     isr_made,
     move_begun,
     move_cancelled,
+    move_that_can_end,
     preferred_elected,
     settled,
 )
@@ -158,7 +159,10 @@ def _elections(old: PartitionState, facts: Circumstances) -> Iterator[Decided]:
 def by_broker_leaving(
     old: PartitionState, broker: int, facts: Circumstances, rule: TraceRule, unclean: tuple[bool, ...] = (False,)
 ) -> Iterator[Explanation]:
-    """The decision on a partition when a broker leaves.
+    """The decisions on a partition when a broker leaves.
+
+    One that may have lost records is also looked for where it is in an ELR of before, and not in the ISR: a reassignment
+    that can end ends with it.
 
     Args:
         old: The state before.
@@ -170,6 +174,9 @@ def by_broker_leaving(
     for lossy in unclean:
         new = broker_left(old, broker, facts, lossy)
         yield Explanation(rule, settled(old, new, facts.rises_on_isr_shrink))
+    ended = move_that_can_end(old, facts) if True in unclean and broker not in old.members(old.isr) else None
+    if ended is not None:
+        yield Explanation(rule, settled(old, ended, facts.rises_on_isr_shrink))
 
 
 def by_broker_back(old: PartitionState, facts: Circumstances) -> Iterator[Explanation]:

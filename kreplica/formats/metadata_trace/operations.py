@@ -114,11 +114,30 @@ def _closed(
     while closing is not None and end > begin:
         step = steps[end - 1]
         one = explained(step, possible, closing.candidates)
+        if one.rule is None and _said_again(steps[begin:end], closing, possible):
+            one = Found(closing.rule, possible)
         if one.rule is None or not closing.concerns(step.before):
             break
         end -= 1
         found[end] = one
     return end
+
+
+def _said_again(steps: Sequence[Step], closing: Leaving, possible: frozenset[Unwritten]) -> bool:
+    """True if the last step changes nothing, and repeats one that goes with the closing record.
+
+    ReplicationControlManager.removeTopicElrs takes ELRs away and leaves them in brokersToElrs (seen in 4.3.1): a
+    partition whose ELR the same broker joins once more is there twice, and when the broker may have lost records each
+    entry gives the same record. Each raises the partition epoch.
+    """
+    *earlier, last = steps
+    old, seen = last.states
+    if True not in closing.unclean or not agrees(old._replace(partition_epoch=old.partition_epoch + 1), seen):
+        return False
+    return any(
+        one.states[0].partition == seen.partition and explained(one, possible, closing.candidates).rule is not None
+        for one in earlier
+    )
 
 
 def _cut_off(steps: Sequence[Step], begin: int, possible: frozenset[Unwritten], found: dict[int, Found]) -> None:

@@ -12,7 +12,9 @@ import json
 import re
 from collections import Counter, deque
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
+
+from msgspec import structs
 
 from kreplica.engine.rules.replication.replica_set import NO_LEADER
 from kreplica.engine.simulator.broker.partition_state import PartitionState
@@ -32,6 +34,25 @@ _TOPIC = re.compile(r"/brokers/topics/([^/]+)")
 _STATE = re.compile(r"/brokers/topics/([^/]+)/partitions/(\d+)/state")
 _CONFIG = re.compile(r"/config/(topics|brokers)/([^/]+)")
 _COUNTER = 0xFFFFFFFF
+_PREFERRED = "/admin/preferred_replica_election"
+"""Deleted when a preferred election is over: one of 1.1 to 2.1 also elected the leader that led already."""
+_OF_LEADERS = re.compile(r"/brokers/topics/[^/]+/partitions/\d+/state|/isr_change_notification/.*")
+"""What the controller's broker may write meanwhile, as the leader of a partition."""
+
+
+class LoneRise(NamedTuple):
+    """A leader epoch that rose alone, without a move in progress: at the end of one to the replicas that are there.
+
+    The controller's next write is that of the topic's assignment, be it the same
+    (KafkaController.onPartitionReassignment: updateLeaderEpochAndSendRequest, updateReplicaAssignmentForPartition).
+
+    Args:
+        row: Place of its row.
+        session: Of the controller that wrote it.
+    """
+
+    row: int
+    session: int
 
 
 @dataclass(slots=True)
@@ -56,6 +77,7 @@ class ZooKeeperWalk:
     _sets: deque[tuple[int, frozenset[int]]] = field(default_factory=lambda: deque(maxlen=MOST_SETS))
     _configs: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
     _epoch: int = 0
+    _rises: dict[tuple[str, int], LoneRise] = field(default_factory=dict)
 
     def take(self, transaction: Transaction) -> None:
         """Judges one transaction."""
@@ -64,6 +86,9 @@ class ZooKeeperWalk:
         if self.last is not None and zxid != self.last + 1 and (same_leader or zxid & _COUNTER not in (0, 1)):
             self._row(transaction, None, None, reason=f"zxid {self.last + 1:#x} expected: transactions are missing")
         self.first, self.last = zxid if self.first is None else self.first, zxid
+        for place, rise in tuple(self._rises.items()):
+            if rise.session == transaction.session:
+                self._after_rise(place, transaction)
         for write in transaction.writes:
             self._write(transaction, write)
         if transaction.ends_session:
@@ -163,12 +188,25 @@ class ZooKeeperWalk:
         for one in zookeeper_decisions(old, seen, self._lately_live(transaction.timestamp), self._unclean(place[0])):
             if agrees(one.state, seen):
                 self._explained(transaction, place, one.rule)
+                if one.rule is TraceRule.move_ended and not old.adding and not old.removing:
+                    self._rises[place] = LoneRise(len(self.rows) - 1, transaction.session)
                 return
             nearest = nearest or one
         reason = "no rule makes this change"
         if nearest is not None:
             reason = f"{reason}; {nearest.rule.value} would: {differences(nearest, seen)}"
         self._row(transaction, *place, reason=reason)
+
+    def _after_rise(self, place: tuple[str, int], transaction: Transaction) -> None:
+        """Refuses a rise of a leader epoch after which its controller goes on without writing the assignment."""
+        paths = {write.path for write in transaction.writes}
+        if transaction.ends_session or paths & {f"/brokers/topics/{place[0]}", _PREFERRED}:
+            del self._rises[place]
+        elif not all(map(_OF_LEADERS.fullmatch, paths)):
+            number = self._rises.pop(place).row
+            reason = "its leader epoch rises alone, and its assignment is not written next"
+            self.rows[number] = structs.replace(self.rows[number], rule=None, refused=reason)
+            self.counts[TraceRule.move_ended] -= 1
 
     def _unclean(self, topic: str) -> tuple[bool, ...]:
         """Values of the setting that are possible: a topic's own, the default of all brokers, or any."""

@@ -3,6 +3,8 @@
 What these logs have and the other golden ones have not: brokers that shut down and are fenced once more when their
 session is over (4.3.1), leaders elected by the record that brings them into the ISR, elections that an operator asked
 for although the setting forbids them, leaders that recover from one, and moves to the replicas that are there (3.9.2).
+With links that are cut, too (4.3.1): brokers that register anew and write a partition's change twice, since ELRs that
+are cleared stay in the controller's index, and with it the end of a move that an unclean election had left over.
 """
 
 from __future__ import annotations
@@ -28,9 +30,9 @@ def unpacked(packed: Path, folder: Path) -> Path:
     return folder
 
 
-@pytest.fixture
-def metadata_log(tmp_path: Path) -> Path:
-    packed = GOLDEN / "kafka-4.3.1" / "random-faults" / "00000000000000000000.log.gz"
+@pytest.fixture(params=["random-faults", "cut-links"])
+def metadata_log(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    packed = GOLDEN / "kafka-4.3.1" / request.param / "00000000000000000000.log.gz"
     return unpacked(packed, tmp_path / "__cluster_metadata-0")
 
 
@@ -43,6 +45,20 @@ def test_each_decision_of_kraft_controllers_is_explained(metadata_log: Path) -> 
     found = kreplica.whatif_validate([str(metadata_log)])
     assert [row.refused for row in found.refused] == []
     assert sum(found.counts.values()) == len(changes(metadata_log))
+
+
+def test_a_change_that_is_written_twice_is_one_of_a_broker_that_registers_anew(tmp_path: Path) -> None:
+    """Of offsets 2073, 2074 and 2534, 2535: the second says the same of the partition, one partition epoch later."""
+    packed = GOLDEN / "kafka-4.3.1" / "cut-links" / "00000000000000000000.log.gz"
+    log = unpacked(packed, tmp_path / "__cluster_metadata-0")
+    rules = {row.offset: row.rule for row in kreplica.whatif_validate([str(log)]).rows}
+    assert {rules[offset] for offset in (2072, 2073, 2074, 2533, 2534, 2535)} == {"broker-restarted"}
+    twice = {one.offset: one for one in changes(log)}
+    for first, second in ((2073, 2074), (2534, 2535)):
+        before, after = twice[second].before, twice[second].after
+        assert before is not None and after is not None and twice[first].after == before
+        assert (after.leader, after.isr, after.elr) == (before.leader, before.isr, before.elr)
+        assert after.partition_epoch == before.partition_epoch + 1
 
 
 def test_each_write_with_zookeeper_is_explained(tmp_path: Path) -> None:

@@ -26,8 +26,7 @@ def flushed_after_start(log_end: int, flushed_end: int, power_lost: bool) -> int
     """Returns the offset up to which a log is on the disk once its broker has started again.
 
     Recovery reads records and flushes none: those of a killed process stay in the page cache, and are lost if power is
-    lost then. What is read after a loss of power was on the disk. LogLoader.recoverLog, in every version; up to 2.7
-    Log.recoverLog raised the recovery point to the log end offset all the same (KAFKA-10101).
+    lost then. What is read after a loss of power was on the disk. LogLoader.recoverLog, in every version.
 
     Args:
         log_end: The log end offset after recovery.
@@ -46,12 +45,36 @@ def recovered_high_watermark(checkpointed: int, log_start: int, log_end: int) ->
     return max(log_start, min(checkpointed, log_end))
 
 
-def flush_is_due(log_end: int, flushed_end: int, flush_messages: int) -> bool:
+def recovery_point_after_start(log_end: int, recovery_point: int, clean: bool, raised: bool) -> int:
+    """Returns the offset up to which a broker takes a log for flushed once it has started again.
+
+    kafka.log.Log.recoverLog, LogLoader.recoverLog. Up to 2.7 a recovery raised it to the log end offset, although it
+    flushes nothing (KAFKA-10101): no later flush, not even that of a clean stop, then reached the records that were
+    read, until others were appended.
+
+    Args:
+        log_end: The log end offset after recovery.
+        recovery_point: That of recovery-point-offset-checkpoint.
+        clean: Whether the broker stopped cleanly.
+        raised: Whether the version raises it, up to 2.7.
+    """
+    return log_end if clean or raised else min(recovery_point, log_end)
+
+
+def flush_does_something(log_end: int, recovery_point: int) -> bool:
+    """True if a flush writes to the disk: only where the log has more than what it takes for flushed.
+
+    kafka.log.Log.flush, UnifiedLog.flush, in every version; it writes the whole segment that holds the recovery point.
+    """
+    return log_end > recovery_point
+
+
+def flush_is_due(log_end: int, recovery_point: int, flush_messages: int) -> bool:
     """True if an append is followed by a flush: flush.messages records since the last one.
 
-    org.apache.kafka.storage.internals.log.UnifiedLog.append, in every version.
+    org.apache.kafka.storage.internals.log.UnifiedLog.append (unflushedMessages), in every version.
     """
-    return log_end - flushed_end >= flush_messages
+    return log_end - recovery_point >= flush_messages
 
 
 def flush_is_overdue(now: int, last_flush: int, flush_time: int) -> bool:

@@ -12,6 +12,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from operator import attrgetter
 
+from kreplica.engine.rules.replication.durability import flush_does_something
 from kreplica.engine.rules.replication.isolation import AbortedTransaction
 from kreplica.engine.rules.replication.leader_epoch_cache import (
     assign_epoch,
@@ -46,16 +47,18 @@ class Log:
     Args:
         noted_at_election: Whether leader epochs are kept as by releases whose leaders note them when they are elected.
 
-    ``epochs`` and ``starts`` are its leader epochs; all records before the offset ``flushed`` are on the disk.
+    ``epochs`` and ``starts`` are its leader epochs; all records before the offset ``flushed`` are on the disk. Those
+    before ``recovery_point`` are for what the broker knows.
     """
 
-    __slots__ = ("_noted_at_election", "end", "epochs", "flushed", "records", "start", "starts")
+    __slots__ = ("_noted_at_election", "end", "epochs", "flushed", "records", "recovery_point", "start", "starts")
 
     def __init__(self, noted_at_election: bool) -> None:
         self._noted_at_election = noted_at_election
         self.start = 0
         self.end = 0
         self.flushed = 0
+        self.recovery_point = 0
         self.records: list[Record] = []
         self.epochs: list[int] = []
         self.starts: list[int] = []
@@ -98,6 +101,7 @@ class Log:
         del self.records[end - self.start :]
         self.end = end
         self.flushed = min(self.flushed, end)
+        self.recovery_point = min(self.recovery_point, end)
         self.truncate_epochs(end)
 
     def truncate_epochs(self, end: int) -> None:
@@ -109,7 +113,7 @@ class Log:
         self.records = []
         self.epochs = []
         self.starts = []
-        self.start = self.end = self.flushed = start
+        self.start = self.end = self.flushed = self.recovery_point = start
 
     def delete_before(self, start: int) -> None:
         """Drops the records before ``start``: retention, or DeleteRecords."""
@@ -121,8 +125,9 @@ class Log:
         truncate_epochs_from_start(self.epochs, self.starts, start)
 
     def flush(self) -> None:
-        """Flushes everything to the disk."""
-        self.flushed = self.end
+        """Flushes everything to the disk, unless the broker takes it for flushed."""
+        if flush_does_something(self.end, self.recovery_point):
+            self.flushed = self.recovery_point = self.end
 
 
 class ProducerStates:

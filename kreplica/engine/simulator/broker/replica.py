@@ -14,6 +14,7 @@ from kreplica.engine.rules.replication.durability import (
     recovered_end_offset,
     recovered_high_watermark,
     recovery_begins,
+    recovery_point_after_start,
 )
 from kreplica.engine.rules.replication.fetching import readable_end
 from kreplica.engine.rules.replication.high_watermark import follower_high_watermark
@@ -96,7 +97,7 @@ class Replica:
         log.append(records)
         self.producers.appended(base, records, self.broker.clock.now)
         self.broker.emit(Kind.APPENDED, self.partition, base, log.end, tuple(records), role)
-        if flush_is_due(log.end, log.flushed, self.broker.cluster.topic_integer(self.topic, "flush.messages")):
+        if flush_is_due(log.end, log.recovery_point, self.broker.cluster.topic_integer(self.topic, "flush.messages")):
             self.flush()
 
     def truncate(self, end: int, rule: str) -> None:
@@ -165,8 +166,8 @@ class Replica:
             self.flush()
 
     def checkpoint_recovery_point(self) -> None:
-        """Writes the recovery point, up to which the log has been flushed."""
-        self.recovery_point = self.log.flushed
+        """Writes the recovery point, up to which the broker takes the log for flushed."""
+        self.recovery_point = self.log.recovery_point
 
     def recover(self, clean: bool, power_lost: bool, kept: int) -> None:
         """Restores log and high watermark from the disk when the broker starts.
@@ -183,7 +184,9 @@ class Replica:
         lost = log.end - end
         flushed = log.flushed
         log.truncate(end)
-        log.flushed = log.end if clean else flushed_after_start(log.end, flushed, power_lost)
+        log.flushed = flushed_after_start(log.end, flushed, power_lost)
+        raised = self.broker.cluster.version.recovery_raises_point
+        log.recovery_point = recovery_point_after_start(log.end, self.recovery_point, clean, raised)
         self.flushed_at = self.broker.clock.now
         self._rebuild_producers()
         self.high_watermark = recovered_high_watermark(self.checkpointed, log.start, log.end)

@@ -108,6 +108,15 @@ def ends_move(state: PartitionState, isr: int, facts: Circumstances) -> bool:
     return completes(state.everybody, adding, removing, isr, facts.awaited)
 
 
+def move_that_can_end(state: PartitionState, facts: Circumstances) -> PartitionState | None:
+    """The state with the end of a reassignment whose replicas are in sync, None if they are not.
+
+    PartitionChangeBuilder.completeReassignmentIfNeeded: whatever a partition is looked at for. One can be left over
+    when an unclean election has made the ISR, since the builder asks before it elects.
+    """
+    return _completed(state, state.isr, facts) if ends_move(state, state.isr, facts) else None
+
+
 def _completed(state: PartitionState, isr: int, facts: Circumstances) -> PartitionState:
     replicas, isr = completed(state.everybody, state.places(state.removing), isr)
     assigned = state.ids(replicas), (), ()

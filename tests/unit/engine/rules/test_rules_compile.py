@@ -29,7 +29,7 @@ COMPILED = {
     "controller_election": "controller_epoch is_own_election stale_controller state_written_by_newer"
     " watches_by_controller watches_by_replicas",
     "durability": "flush_is_due flush_is_overdue flushed_after_start recovered_end_offset recovered_high_watermark"
-    " recovery_begins",
+    " recovery_begins recovery_point_after_start flush_does_something",
     "elections": "eligible_leaders kraft_elect kraft_elect_preferred kraft_last_known_leader leader_obstacle"
     " zookeeper_elect_controlled_shutdown zookeeper_elect_offline zookeeper_elect_preferred"
     " zookeeper_first_in_isr zookeeper_leader_for_offline",

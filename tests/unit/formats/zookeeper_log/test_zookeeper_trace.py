@@ -108,6 +108,19 @@ def test_a_dropped_transaction_is_refused(real: list[Transaction]) -> None:
         assert bool(judged([*real[:number], *closed]).refused) == again
 
 
+def test_a_leader_epoch_that_rises_alone_is_refused_unless_the_assignment_is_written_next() -> None:
+    """Four moves to the replicas that are there, of a real controller; each without that write is refused."""
+    content = gzip.decompress((GOLDEN / "kafka-3.9.2" / "random-faults" / "log.1.gz").read_bytes())
+    found = list(decode_transactions(content, "log", []))
+    assert judged(found).refused == []
+    for zxid in (0xBC, 0xDC, 0xEC, 0x135):
+        number = next(number for number, one in enumerate(found) if one.zxid == zxid) + 1
+        assert re.fullmatch(r"/brokers/topics/[a-z]+", found[number].writes[0].path)
+        (fault,) = judged([*found[:number], found[number]._replace(writes=()), *found[number + 1 :]]).refused
+        assert fault.offset == zxid
+        assert fault.refused == "its leader epoch rises alone, and its assignment is not written next"
+
+
 def test_a_log_cut_anywhere_gives_what_is_whole() -> None:
     content = CONTENTS[0]
     whole = list(decode_transactions(content, "log", []))
