@@ -56,6 +56,7 @@ MODULES: dict[str, str] = {
     "power-loss-of-all": "durability",
     "kill-keeps-the-log": "durability",
     "recovery-point": "durability",
+    "recovered-and-not-flushed": "durability",
     "acks1-leader-crash": "durability",
     "inflight-reorder": "producers",
     "two-producers-order": "producers",

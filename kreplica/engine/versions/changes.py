@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from kreplica.engine.rules.controller.reassignment import Awaited, MustLive
 from kreplica.engine.rules.replication.acknowledgement import ACKS_ALL
+from kreplica.engine.rules.replication.durability import RecoveryPoint
 from kreplica.engine.rules.replication.leader_and_isr import ANY_NUMBER
 from kreplica.engine.rules.transactions.producer_state import CACHED_BATCHES, UnknownProducer
 from kreplica.engine.settings import Value
@@ -174,6 +175,7 @@ CHANGES: tuple[Change, ...] = (
         failed_directories_tolerated=True,
         cached_batches=CACHED_BATCHES,
         unknown_producer=UnknownProducer.UNKNOWN,
+        recovered_point=RecoveryPoint.RAISED,
     ),
     _since("1.1", keeps_last_in_sync=True),
     _since("2.0", {"offsets.retention.minutes": 10_080}, truncation=Truncation.KIP_279),
@@ -225,6 +227,7 @@ CHANGES: tuple[Change, ...] = (
         truncate_on_fetch=True,  # KAFKA-10554
         diverging_position_noted=True,
         watermark_before_cut=True,
+        recovered_point=RecoveryPoint.LOWERED,  # KAFKA-10101
     ),
     _since("2.8.1", diverging_position_noted=False),  # KAFKA-13141
     # 3.0.0 and 3.1.0 forgot to switch idempotence on (KAFKA-13598): what holds is as in 3.0.1

@@ -6,6 +6,21 @@ that loses power loses what was not flushed. kafka.log.LogManager, org.apache.ka
 since 0.8.1 (KAFKA-615), which first left flushing to the operating system.
 """
 
+from enum import IntEnum
+
+
+class RecoveryPoint(IntEnum):
+    """Recovery points of a log that was recovered: the offset up to which its broker takes it for flushed.
+
+    KEPT that of the checkpoint, even above the log end (up to 0.11); RAISED to the log end offset, although recovery
+    flushes nothing (1.0 to 2.7); LOWERED to the log end offset where it is above it (2.8, KAFKA-10101).
+    """
+
+    KEPT = 0
+    RAISED = 1
+    LOWERED = 2
+
+
 
 def recovered_end_offset(log_end: int, flushed_end: int, power_lost: bool, kept: int) -> int:
     """Returns the end offset of a log when its broker starts again.
@@ -45,20 +60,21 @@ def recovered_high_watermark(checkpointed: int, log_start: int, log_end: int) ->
     return max(log_start, min(checkpointed, log_end))
 
 
-def recovery_point_after_start(log_end: int, recovery_point: int, clean: bool, raised: bool) -> int:
+def recovery_point_after_start(log_end: int, recovery_point: int, clean: bool, recovered: RecoveryPoint) -> int:
     """Returns the offset up to which a broker takes a log for flushed once it has started again.
 
-    kafka.log.Log.recoverLog, LogLoader.recoverLog. Up to 2.7 a recovery raised it to the log end offset, although it
-    flushes nothing (KAFKA-10101): no later flush, not even that of a clean stop, then reached the records that were
-    read, until others were appended.
+    kafka.log.Log.recoverLog, LogLoader.recoverLog. Where recovery raises it no later flush, not even that of a clean
+    stop, reaches the records that were read, until others are appended.
 
     Args:
         log_end: The log end offset after recovery.
         recovery_point: That of recovery-point-offset-checkpoint.
         clean: Whether the broker stopped cleanly.
-        raised: Whether the version raises it, up to 2.7.
+        recovered: As the version has it.
     """
-    return log_end if clean or raised else min(recovery_point, log_end)
+    if clean or recovered == RecoveryPoint.RAISED:
+        return log_end
+    return recovery_point if recovered == RecoveryPoint.KEPT else min(recovery_point, log_end)
 
 
 def flush_does_something(log_end: int, recovery_point: int) -> bool:

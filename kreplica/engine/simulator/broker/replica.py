@@ -185,8 +185,8 @@ class Replica:
         flushed = log.flushed
         log.truncate(end)
         log.flushed = flushed_after_start(log.end, flushed, power_lost)
-        raised = self.broker.cluster.version.recovery_raises_point
-        log.recovery_point = recovery_point_after_start(log.end, self.recovery_point, clean, raised)
+        recovered = self.broker.cluster.version.recovered_point
+        log.recovery_point = recovery_point_after_start(log.end, self.recovery_point, clean, recovered)
         self.flushed_at = self.broker.clock.now
         self._rebuild_producers()
         self.high_watermark = recovered_high_watermark(self.checkpointed, log.start, log.end)

@@ -52,8 +52,6 @@ def _position(one: Position | str) -> Position | str:
 def _disk(one: Disk | str, release: Number) -> Disk | str:
     if isinstance(one, str):
         return one
-    # Up to 2.7 a start raises the recovery point without a flush (KAFKA-10101), which the engine's log does not tell.
-    one = one if release >= (2, 8) else replace(one, recovery_point=0)
     # Messages of format 1 have no leader epoch, and there is no checkpoint of them.
     if release >= (0, 11):
         return one
