@@ -89,6 +89,7 @@ docs: $(READY) ## write docs/reference from the code
 
 golden: $(READY) ## ask Kafka's own classes anew, by Java 17 and Maven: make golden FILE=leader-epochs.txt
 	$(BIN)/python tests/support/kafka_classes.py $(FILE)
+	$(BIN)/python tests/support/golden_releases.py
 
 completions: $(READY) ## write completions/ from the program
 	$(BIN)/python docs/generator/generate.py completions

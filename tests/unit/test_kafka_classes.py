@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from golden_releases import BEGIN, END, HELD, PAGE, groups, table, version_of
 from kafka_classes import ANSWERS, Program, answers, jar_sums, programs
 
 
@@ -19,3 +20,18 @@ def test_the_jars_of_every_release_are_known_by_their_sums() -> None:
         assert any(name.startswith("kafka_2.") and name.endswith(f"-{release}.jar") for name in jars), release
         assert f"kafka-clients-{release}.jar" in jars
         assert all(len(sha256) == 64 for sha256 in jars.values()), release
+
+
+def test_the_table_of_the_page_is_what_the_answers_say() -> None:
+    """Or run ``make golden FILE=NAME.txt``, which writes it."""
+    told = PAGE.read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0]
+    assert told == f"\n{table()}"
+    assert {program.file for program in programs()} <= set(HELD)
+
+
+@pytest.mark.parametrize(("file", "field"), [(file, field) for file in HELD for field in HELD[file][1]])
+def test_releases_that_answer_alike_have_one_value_of_each_rule_that_the_answers_tell_apart(file: str, field: str) -> None:
+    """A rule of the engine that changed where Kafka's class did not would show here, or one that never changed."""
+    values = [{getattr(version_of(file, release), field) for release in group} for group in groups(file)]
+    assert [len(one) for one in values] == [1] * len(values)
+    assert len(set.union(*values)) > 1
