@@ -37,7 +37,7 @@ _COUNTER = 0xFFFFFFFF
 _PREFERRED = "/admin/preferred_replica_election"
 """Deleted when a preferred election is over: one of 1.1 to 2.1 also elected the leader that led already."""
 _OF_LEADERS = re.compile(r"/brokers/topics/[^/]+/partitions/\d+/state|/isr_change_notification/.*")
-"""What the controller's broker may write meanwhile, as the leader of a partition."""
+"""Znodes that the controller's broker may write meanwhile, as the leader of a partition."""
 
 
 class LoneRise(NamedTuple):
