@@ -66,7 +66,10 @@ def unheld() -> list[str]:
 
 def table() -> str:
     """What stands in the page."""
-    lines = ["| what | fields of `Version` that it tells apart | releases that were asked | file |", "| --- | --- | --- | --- |"]
+    lines = [
+        "| what | fields of `Version` that it tells apart | releases that were asked | file |",
+        "| --- | --- | --- | --- |",
+    ]
     for file, (what, named) in HELD.items():
         releases = "; ".join(", ".join(group) for group in groups(file))
         told = ", ".join(f"`{one}`" for one in named) or "none"

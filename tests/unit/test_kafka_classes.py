@@ -30,7 +30,7 @@ def test_the_table_of_the_page_is_what_the_answers_say() -> None:
 
 
 @pytest.mark.parametrize(("file", "field"), [(file, field) for file in HELD for field in HELD[file][1]])
-def test_releases_that_answer_alike_have_one_value_of_each_rule_that_the_answers_tell_apart(file: str, field: str) -> None:
+def test_releases_that_answer_alike_have_one_value_of_each_rule_that_they_tell_apart(file: str, field: str) -> None:
     """A rule of the engine that changed where Kafka's class did not would show here, or one that never changed."""
     values = [{getattr(version_of(file, release), field) for release in group} for group in groups(file)]
     assert [len(one) for one in values] == [1] * len(values)

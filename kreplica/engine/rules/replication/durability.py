@@ -21,7 +21,6 @@ class RecoveryPoint(IntEnum):
     LOWERED = 2
 
 
-
 def recovered_end_offset(log_end: int, flushed_end: int, power_lost: bool, kept: int) -> int:
     """Returns the end offset of a log when its broker starts again.
 
