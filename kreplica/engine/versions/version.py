@@ -104,7 +104,7 @@ class Version:
         broker_epoch_in_isr: The controller refuses members restarted since the request (KRaft from 3.5 on, KIP-903).
         freeze_below_min_isr: The high watermark stands still below min ISR (3.7, KAFKA-15583).
         epoch_rises_on_shrink: A smaller ISR raises the leader epoch (KRaft before metadata version 3.6, KAFKA-15021).
-        recovered_point: Offset up to which a broker takes a log that it has recovered for flushed (1.0; 2.8, KAFKA-10101).
+        recovered_point: Recovery point of a log that was recovered (1.0; 2.8, KAFKA-10101).
         deletes_records: Leaders delete records before an offset on request (0.11, KIP-107).
         idempotence: Brokers check sequences (0.11, KIP-98).
         cached_batches: Number of batches of a producer that a replica remembers: 1 in 0.11, 5 since 1.0 (KAFKA-5494).

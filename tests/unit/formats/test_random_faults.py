@@ -56,7 +56,9 @@ def test_a_change_that_is_written_twice_is_one_of_a_broker_that_registers_anew(t
     twice = {one.offset: one for one in changes(log)}
     for first, second in ((2073, 2074), (2534, 2535)):
         before, after = twice[second].before, twice[second].after
-        assert before is not None and after is not None and twice[first].after == before
+        assert before is not None
+        assert after is not None
+        assert twice[first].after == before
         assert (after.leader, after.isr, after.elr) == (before.leader, before.isr, before.elr)
         assert after.partition_epoch == before.partition_epoch + 1
 
