@@ -5,6 +5,9 @@ one worker, deadlocks not checked, without the variable of the last message that
 are TLC's, too, of the module with the same guard left out. TLC also finds EventuallyConverges to hold of two clients
 and one topic without perturbation, and not of one client with one. Of two clients, one topic and one perturbation it
 counts 518,117 states on 51 levels, and so does the search here, in a minute of processor time.
+
+TLC's dumped states were once compared with those of the search here: the 2,219 of two clients and one topic, and the
+425 of one client, two topics and one perturbation, were the same.
 """
 
 from __future__ import annotations

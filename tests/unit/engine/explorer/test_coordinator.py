@@ -3,6 +3,10 @@
 The published models are the first two of the transaction diary in Vanlightly/kafka-tlaplus at 823615e (MIT), searched
 by TLC 2.15 with one worker, deadlocks not checked, the view on. Lengths of counterexamples are TLC's, too, of the
 second module with the same guard left out; owner-adds was written for that, as the module has no such invariant.
+
+TLC also finds both liveness properties to hold of one producer, two brokers and one election, and of two producers
+without one, and not with three brokers. With the default bounds its dumped states were once compared with those of the
+search here: 3,517 on each side, the same.
 """
 
 from __future__ import annotations
