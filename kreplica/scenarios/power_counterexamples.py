@@ -15,7 +15,7 @@ from kreplica.engine.explorer.one_partition.trace import broker_of
 from kreplica.engine.explorer.settings.actions import kept_of
 from kreplica.engine.explorer.settings.models import VERSIONS
 from kreplica.engine.explorer.settings.state import SettingsState
-from kreplica.engine.fault_plan import At, PowerLoss, Start, Step
+from kreplica.engine.fault_plan import At, Crash, PowerLoss, Start, Step
 from kreplica.engine.omissions import LeaveOut
 from kreplica.engine.omissions import without as leaving_out
 from kreplica.engine.plan_file import PlanFile
@@ -46,7 +46,7 @@ def power_plan(model: Model, steps: Sequence[Taken]) -> PlanFile | None:
     begins: SettingsState = model.initial
     names = {step.action.name for step in steps}
     powers = names & {"lose-power", "all-lose-power"}
-    if not powers or names - powers - {"start", *_BY_THEMSELVES} or len(begins.leader) != REPLICAS:
+    if not powers or names - powers - {"crash", "start", *_BY_THEMSELVES} or len(begins.leader) != REPLICAS:
         return None
     if model.name not in ("settings-3.9", "settings-4.1") or begins.acks_all[0] == 0 or begins.true_leader[0] != 0:
         return None
@@ -81,7 +81,7 @@ def _plan_steps(steps: Sequence[Taken], records: int) -> Iterator[Step]:
         name, chosen = step.action.name, step.chosen
         if name == "expire":
             time = max(time, failed + SESSION)
-        elif name.endswith("lose-power"):
+        elif name == "crash" or name.endswith("lose-power"):
             failed = time
             yield from _failing(name, chosen, records, time)
             time += APART
@@ -91,6 +91,9 @@ def _plan_steps(steps: Sequence[Taken], records: int) -> Iterator[Step]:
 
 
 def _failing(name: str, chosen: tuple[int, ...], records: int, time: int) -> Iterator[Step]:
+    if name == "crash":
+        yield Step(At(time), Crash(_node(chosen[0])))
+        return
     if name == "lose-power":
         yield Step(At(time), PowerLoss((_node(chosen[0]),), chosen[1]))
         return

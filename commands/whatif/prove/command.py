@@ -204,9 +204,9 @@ def prove(
     are under way as leader epochs begin. The models of settings are one KRaft partition by the engine's own rules: with
     these settings, do so many faults lose a record that was acknowledged? The quorum is that of the controllers:
     elections, and what a majority has committed. A goal is what is to come about from every state, and to stay, once no
-    fault comes any more. What holds, holds within the bounds that stand beside it. A counterexample of the first is
-    also played as faults of a run, under a release of Kafka that is like the model and under the one that mends it;
-    kreplica whatif run --plan plays it again.
+    fault comes any more. What holds, holds within the bounds that stand beside it. A counterexample of the first, a
+    loss of power and one of epoch-answers are also played as faults of a run, under a release of Kafka that is like the
+    model and under a release, or with a setting, that mends it; kreplica whatif run --plan plays it again.
 
     Exits 0 when the invariants hold, 1 with a counterexample, 2 when a model, a bound, an invariant or a size cannot be
     used, 5 when nothing was broken but the memory did not suffice for all states.

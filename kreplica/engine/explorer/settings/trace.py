@@ -119,10 +119,8 @@ class _SettingsChange(Change):
         return [self.event(Kind.STARTED, node), recovered]
 
     def without_power(self, broker: int) -> list[Event]:
-        """A broker that ends with the power of its machine, if it was up, and its log as it is on the disk."""
-        runs = contains(self.from_state.running[0], broker)
-        ends = [self.event(Kind.CRASHED, f"broker-{broker_of(broker)}", True)] if runs else []
-        return [*ends, *self.log(broker)]
+        """A broker whose machine loses power, up or not, and its log as it is on the disk."""
+        return [self.event(Kind.CRASHED, f"broker-{broker_of(broker)}", True), *self.log(broker)]
 
     def activity(self) -> list[Event]:
         """A broker that the controller fences or counts as active again."""

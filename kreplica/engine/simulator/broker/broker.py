@@ -147,11 +147,14 @@ class Broker(ReplicaHost):
             coordinator.ended()
 
     def lose_power(self, keep: int) -> None:
-        """Ends at once; the page cache is lost."""
-        if self.up:
+        """Ends at once, if it runs; the page cache is lost, of a process that was killed before, too."""
+        if not self.power_lost:
             self.power_lost = True
             self.kept_unflushed = keep
-        self.kill(power=True)
+        if self.up:
+            self.kill(power=True)
+        else:
+            self.emit(Kind.CRASHED, True)
 
     def lose_disk(self) -> None:
         """Ends at once; its logs are lost."""

@@ -96,6 +96,23 @@ def test_power_loss_takes_what_was_not_flushed_and_a_kill_does_not() -> None:
     assert [fields_of(e)["lost"] for e in of(killed, Kind.RECOVERED)] == [0, 0, 0]
 
 
+def test_a_process_that_was_killed_loses_its_page_cache_with_its_machine() -> None:
+    """The kill takes nothing; the machine goes on until it loses power. A second loss takes nothing more."""
+    everybody = ("broker-1", "broker-2", "broker-3")
+    killed = (Step(At(4 * SECOND), Crash("broker-2")), Step(At(4 * SECOND), Crash("broker-3")))
+    lost = (
+        Step(At(5 * SECOND), PowerLoss(everybody[:2], keep=1)),
+        Step(At(6 * SECOND), PowerLoss(everybody[:2])),
+        *(Step(At(30 * SECOND), Start(one)) for one in everybody),
+    )
+    events, _ = play((*killed, *lost))
+    assert {event.node: fields_of(event)["lost"] for event in of(events, Kind.RECOVERED)} == {
+        "broker-1": 2,
+        "broker-2": 2,
+        "broker-3": 0,
+    }
+
+
 def test_recovery_after_a_kill_flushes_nothing() -> None:
     """LogLoader.recoverLog: as recovery-point-offset-checkpoint of killed brokers of 3.9.2 and 4.3.1 showed, too."""
     everybody = ("broker-1", "broker-2", "broker-3")
