@@ -24,6 +24,24 @@ FAST_FAULTS = {"replica.lag.time.max.ms": "6000", "broker.session.timeout.ms": "
 ASSIGNED_AT_ONCE = {"group.consumer.assignment.interval.ms": "0", "group.consumer.assignor.offload.enable": "false"}
 
 SandboxFactory = Callable[..., Sandbox]
+_running: dict[str, Sandbox] = {}
+"""Shared clusters that run, by their group."""
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Stops a shared cluster after the last test of its group: three idle brokers take a twentieth of a processor.
+
+    Where processes run side by side, the tests of a group follow each other in one of them, and no other has them.
+    """
+    group = _group(item)
+    if group in _running and nextitem is not None and _group(nextitem) != group and hasattr(item.config, "workerinput"):
+        _running.pop(group).stop()
+
+
+def _group(item: pytest.Item) -> str:
+    marker = item.get_closest_marker("xdist_group")
+    return str(marker.args[0]) if marker else ""
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -44,6 +62,7 @@ def kraft_session(sandbox_folder: Path) -> Iterator[Sandbox]:
     broker_settings = FAST_FAULTS | ASSIGNED_AT_ONCE
     settings = SandboxSettings(name="kraft", mode=Mode.KRAFT, racks=RACKS, broker_settings=broker_settings)
     with start(settings, sandbox_folder) as sandbox:
+        _running["kraft"] = sandbox
         yield sandbox
 
 
@@ -52,6 +71,7 @@ def zookeeper_session(sandbox_folder: Path) -> Iterator[Sandbox]:
     lag = {"replica.lag.time.max.ms": FAST_FAULTS["replica.lag.time.max.ms"]}
     settings = SandboxSettings(name="zookeeper", mode=Mode.ZOOKEEPER, racks=RACKS, broker_settings=lag)
     with start(settings, sandbox_folder) as sandbox:
+        _running["zookeeper"] = sandbox
         yield sandbox
 
 
