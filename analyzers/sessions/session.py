@@ -44,8 +44,12 @@ FEW_ROWS = 10_000
 ROWS_A_PIECE = 200_000
 FEWEST_PIECES, MOST_PIECES = 2, 400
 """Numbers of partitions of a shuffle; Spark coalesces small ones."""
+PLANNED_ONCE = 2_000_000
+"""Up to so many rows Spark plans a job once, not again after each stage, and kept rows are not coded by column: either
+takes it longer than such stages do. Kept as they are, so many rows are some 500 MB."""
 
 _LARGEST_METHOD = "spark.sql.codegen.hugeMethodLimit"
+_PAGE = "spark.buffer.pageSize"
 
 _ALWAYS = {
     "spark.sql.session.timeZone": "UTC",
@@ -63,6 +67,7 @@ _ALWAYS = {
 }
 """Set on any session, a Connect server's too."""
 
+_ONE_PLAN = {"spark.sql.adaptive.enabled": "false"}
 _STEP_BY_STEP = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 _QUIET = {
     "spark.ui.enabled": "false",
@@ -73,10 +78,13 @@ _QUIET = {
 _WORKERS = {f"spark.executorEnv.{name}": value for name, value in SAFE_PATH.items()}
 """Python workers of a standalone master inherit nothing of this process."""
 _ANY_METHOD = "-XX:-DontCompileHugeMethods"
-_CHEAP_JVM = f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m {_ANY_METHOD}"
+_CHEAP_JVM = (
+    f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:MetaspaceSize=256m -XX:ReservedCodeCacheSize=240m {_ANY_METHOD}"
+)
 """A JVM that runs for seconds spends most of them on optimizing its code and on threads that collect garbage. One that
 does not optimize has room for 48 MB of code, which a session of several audits fills; and it compiles a large method as
-fast as several small ones, so that a row goes through a stage at once and is not copied at each of its steps."""
+fast as several small ones, so that a row goes through a stage at once and is not copied at each of its steps. Its
+23,000 classes take more than the 21 MB from which on it would collect all garbage each time that these have grown."""
 _DRIVER_OPTIONS, _EXECUTOR_OPTIONS = "spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions"
 _LOGGERS = ("py4j", "DataFrameQueryContextLogger", "SQLQueryContextLogger", "pyspark.sql.connect.client.logging")
 """Loggers that print messages which also arrive as exceptions."""
@@ -100,11 +108,11 @@ _kept: WeakKeyDictionary[SparkSession, list[Callable[[], object]]] = WeakKeyDict
 def kept(frame: DataFrame) -> DataFrame:
     """The rows, computed once and kept by Spark until their session ends: a server outlives it.
 
-    Of few rows Spark forgets how they came about: to plan what is asked of them takes half as long without. On other
-    machines it has to know, since a lost executor takes its rows along.
+    Of up to PLANNED_ONCE rows Spark forgets how they came about: to plan what is asked of them takes half as long
+    without. On other machines it has to know, since a lost executor takes its rows along.
     """
     session = frame.sparkSession
-    if _is_local(session) and _goes_step_by_step(session):
+    if _is_local(session) and _plans_once(session):
         rows: Any = frame.localCheckpoint(eager=False)
         _kept.setdefault(session, []).append(lambda: rows._jdf.queryExecution().logical().rdd().unpersist(False))
         return cast("DataFrame", rows)
@@ -113,8 +121,8 @@ def kept(frame: DataFrame) -> DataFrame:
     return frame
 
 
-def _goes_step_by_step(session: SparkSession) -> bool:
-    return all(session.conf.get(name) == value for name, value in _STEP_BY_STEP.items())
+def _plans_once(session: SparkSession) -> bool:
+    return all(session.conf.get(name) == value for name, value in _ONE_PLAN.items())
 
 
 def _is_local(session: SparkSession) -> bool:
@@ -169,8 +177,8 @@ def settings_for(partitions: int, remote: str | None = None) -> dict[str, str]:
     """
     pieces = max(FEWEST_PIECES, min(MOST_PIECES, partitions // ROWS_A_PIECE))
     settings = {"spark.sql.shuffle.partitions": str(pieces)}
-    if pieces == FEWEST_PIECES:  # to plan again after each stage takes longer than such stages do
-        settings["spark.sql.adaptive.enabled"] = "false"
+    if partitions <= PLANNED_ONCE:
+        settings |= _ONE_PLAN
     if partitions <= FEW_ROWS:
         settings |= _STEP_BY_STEP
     if partitions <= SMALL_FLEET and remote is None:
@@ -297,7 +305,8 @@ def _settings_of_own_jvm(settings: Mapping[str, str]) -> dict[str, str]:
     """Settings that only a JVM that starts now can be given."""
     own = {"spark.driver.extraClassPath": class_path()}
     if all(_ANY_METHOD in settings.get(name, "") for name in (_DRIVER_OPTIONS, _EXECUTOR_OPTIONS)):
-        own[_LARGEST_METHOD] = "65535"
+        # Each sort and each sum of a task clears a page first, of up to 64 MB where Spark is not told otherwise.
+        own |= {_LARGEST_METHOD: "65535", _PAGE: "4m"}
     return {name: value for name, value in own.items() if value}
 
 

@@ -29,19 +29,19 @@ def test_a_session_leaves_the_environment_to_others_while_it_runs(spark: SparkSe
         assert os.environ.get(name) == began.get(name)
 
 
-@pytest.mark.parametrize("compiled", ["false", "true"])
-def test_what_a_session_keeps_it_lets_go(spark: SparkSession, compiled: str) -> None:
+@pytest.mark.parametrize("adaptive", ["false", "true"])
+def test_what_a_session_keeps_it_lets_go(spark: SparkSession, adaptive: str) -> None:
     from analyzers.sessions.session import _let_go, kept
 
     _let_go(spark)
-    before, setting = set(rows_in_memory(spark)), "spark.sql.codegen.wholeStage"
+    before, setting = set(rows_in_memory(spark)), "spark.sql.adaptive.enabled"
     was = spark.conf.get(setting)
-    spark.conf.set(setting, compiled)
+    spark.conf.set(setting, adaptive)
     try:
         one, other = kept(spark.range(7)), kept(spark.range(8))
         assert (one.count(), one.count(), other.count()) == (7, 7, 8)
         assert len(set(rows_in_memory(spark)) - before) == 2
-        assert ("Scan ExistingRDD" in one._jdf.queryExecution().executedPlan().toString()) == (compiled == "false")
+        assert ("Scan ExistingRDD" in one._jdf.queryExecution().executedPlan().toString()) == (adaptive == "false")
     finally:
         spark.conf.set(setting, was)
         _let_go(spark)

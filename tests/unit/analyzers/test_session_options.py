@@ -72,13 +72,18 @@ def test_settings_grow_with_the_fleet() -> None:
     assert settings_for(1000)["spark.sql.shuffle.partitions"] == "2"
     assert settings_for(10_000_000)["spark.sql.shuffle.partitions"] == "50"
     assert settings_for(10**12)["spark.sql.shuffle.partitions"] == "400"
-    assert settings_for(1000)["spark.sql.adaptive.enabled"] == "false"
-    assert "spark.sql.adaptive.enabled" not in settings_for(10_000_000)
     assert "spark.driver.extraJavaOptions" in settings_for(1000)
     assert "spark.driver.extraJavaOptions" in settings_for(2_000_000)
     assert "spark.driver.extraJavaOptions" not in settings_for(10_000_000)
     assert "spark.executor.extraJavaOptions" in settings_for(1000)
     assert "spark.driver.extraJavaOptions" not in settings_for(1000, remote="sc://127.0.0.1")
+
+
+@pytest.mark.parametrize("remote", [None, "sc://127.0.0.1"])
+def test_a_job_is_planned_again_after_each_stage_where_it_has_many_rows(remote: str | None) -> None:
+    name = "spark.sql.adaptive.enabled"
+    assert settings_for(session.PLANNED_ONCE, remote)[name] == "false"
+    assert name not in settings_for(session.PLANNED_ONCE + 1, remote)
 
 
 def test_no_code_is_compiled_for_few_rows() -> None:
@@ -93,6 +98,12 @@ def test_generated_code_is_not_cut_up_where_java_compiles_methods_of_any_size() 
     own_options = {**settings_for(1000), "spark.driver.extraJavaOptions": "-Xss8m"}
     assert name not in session._settings_of_own_jvm(own_options)
     assert name not in session._settings_of_own_jvm(settings_for(10_000_000))
+
+
+def test_small_pages_are_cleared_for_small_fleets_alone() -> None:
+    name = "spark.buffer.pageSize"
+    assert session._settings_of_own_jvm(settings_for(session.SMALL_FLEET))[name] == "4m"
+    assert name not in session._settings_of_own_jvm(settings_for(session.SMALL_FLEET + 1))
 
 
 def test_jars_of_most_classes_are_looked_through_first(tmp_path: Path) -> None:
