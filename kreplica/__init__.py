@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from kreplica.engine.explorer.clients.bounds import ClientBounds as ClientBounds
     from kreplica.engine.explorer.coordinators.groups.state import GroupBounds as GroupBounds
     from kreplica.engine.explorer.coordinators.transactions.state import CoordinatorBounds as CoordinatorBounds
+    from kreplica.engine.explorer.epoch_answers.models import AnswersBounds as AnswersBounds
     from kreplica.engine.explorer.kraft.state import KraftBounds as KraftBounds
     from kreplica.engine.explorer.one_partition.state import Bounds as Bounds
     from kreplica.engine.explorer.proof import whatif_prove as whatif_prove
@@ -128,6 +129,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Accepted": "kreplica.health.impact.stop",
+    "AnswersBounds": "kreplica.engine.explorer.epoch_answers.models",
     "AsOf": "kreplica.formats.segments.as_of",
     "AsyncBounds": "kreplica.engine.explorer.asynchronous_isr.models",
     "Bounds": "kreplica.engine.explorer.one_partition.state",
