@@ -85,17 +85,20 @@ def test_every_target_is_listed_by_make_help_and_told_of_in_contributing(root: P
 
 def test_the_ci_runs_make_test(root: Path) -> None:
     script = (root / ".ci" / "run").read_text(encoding="utf-8")
-    assert re.search(r"^exec .*\bmake test$", script, re.MULTILINE)
+    assert re.search(r"^every_test\(\) {\n    timeout .*\bmake test\b", script, re.MULTILINE)
+    assert re.search(r'^every_test .*&\nevery=\$!\n(.*\n)*wait "\$every" ', script, re.MULTILINE)
     assert "export CI=true" in script
-    assert script.rstrip().splitlines()[-1].startswith("exec "), "it ends with pytest's closing line"
+    closing, failed, every = script.rstrip().splitlines()[-3:]
+    assert closing.startswith("tail -n 1 "), "it ends with pytest's closing line"
+    assert (failed, every) == ('((every_ended != 0)) || exit "$quick_ended"', 'exit "$every_ended"')
     assert subprocess.run(["bash", "-n"], input=script, text=True, timeout=60, check=False).returncode == 0
 
 
 def test_the_ci_runs_every_test_on_debians_python_and_the_quick_ones_on_the_newest(root: Path) -> None:
     script = (root / ".ci" / "run").read_text(encoding="utf-8")
-    before, _, _ = script.partition("exec timeout")
+    before, _, after = script.partition("\nevery_test() {")
     assert re.search(r"export BASE_PYTHON=/usr/bin/python3.11\n.*make .venv/.ready\n", before, re.DOTALL)
-    assert 'quick_tests_on "$(newest_python)" ' in before
+    assert 'quick_tests_on "$(newest_python)" ' in after
     assert QUICK.partition("--hypothesis")[2].partition(" -m")[0] in script
 
 
