@@ -183,7 +183,7 @@ def _not_muted_there(rule: str, asked: str, mutes: Sequence[Mute]) -> UsageError
     """The error of a rule whose mutes are all of other clusters or topics."""
     told = [options_of(one) or "without --cluster and --topic" for one in mutes]
     fix = f"kreplica audit unmute {rule} {options_of(mutes[0])}".rstrip()
-    return UsageError(f"no mute of {rule} is {asked}", f"its mutes: {'; '.join(told[:LISTED])}", fix)
+    return UsageError(f"{rule} has no mute with {asked}", f"its mutes: {'; '.join(told[:LISTED])}", fix)
 
 
 def options_of(mute: Mute) -> str:

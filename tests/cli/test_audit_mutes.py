@@ -55,7 +55,7 @@ def test_unmute_takes_those_of_a_cluster_and_a_topic(kreplica: Any, tmp_path: Pa
     ended = kreplica("audit", "unmute", "offline", "--topic", "x y")
     assert ended.code == 2
     assert ended.err == (
-        "error: no mute of offline is --topic 'x y'; its mutes: --cluster 'a*'; --cluster b; --cluster b --topic t;"
+        "error: offline has no mute with --topic 'x y'; its mutes: --cluster 'a*'; --cluster b; --cluster b --topic t;"
         " kreplica audit unmute offline --cluster 'a*'\n"
     )
     kreplica("audit", "unmute", "offline", "--cluster", "b", "--topic", "t")

@@ -112,6 +112,13 @@ def test_the_same_group_in_two_clusters(kreplica: Any, kept: Path) -> None:
     assert len(kreplica(*words, "--cluster", "Other").document["committed_offsets"]) == 1
 
 
+def test_before_its_first_commit_a_group_had_committed_nothing(kreplica: Any, kept: Path) -> None:
+    keep(kept, "Other", [taken(30, {("orders", 0): 1}, group="late")])
+    ended = kreplica("history", "--in", str(kept), "--group", "late", "--as-of", at(2))
+    assert (ended.code, ended.out) == (2, "")
+    assert f"group late had committed nothing at {at(2)}; it is seen at other times" in ended.err
+
+
 def test_the_screen_says_how_many(kreplica: Any, kept: Path) -> None:
     ended = kreplica("history", "--in", str(kept), "--group", "payments", "--as-of", at(12))
     lines = ended.out.splitlines()
@@ -124,7 +131,7 @@ def test_the_screen_says_how_many(kreplica: Any, kept: Path) -> None:
     ("words", "said"),
     [
         (["--group", "paymens"], "no group paymens in the snapshots that were looked at; did you mean payments?"),
-        (["--group", "payments", "--as-of", "2026-03-01"], "group payments had committed nothing at 2026-03-01T00:00"),
+        (["--group", "payments", "--as-of", "2026-03-01"], f"00:00:00+00:00 or before; the first is of {at(1)}"),
         (["--group", "payments", "orders"], "a consumer group is asked for alone, at one moment"),
         (["--group", "payments", "--since", "7d"], "a consumer group is asked for alone, at one moment"),
         (["--as-of", "7d"], "--as-of is of a consumer group here; none is named"),

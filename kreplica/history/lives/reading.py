@@ -23,7 +23,7 @@ from kreplica.history.lives.rows import (
 from kreplica.history.lives.told_line import Line
 from kreplica.history.lives.topic import topic_rows
 from kreplica.history.months.log_steps import STEPS, exact_name
-from kreplica.history.selection import LOOK, Chosen, HistoryMonth, choose, nothing_wanted, storage_of
+from kreplica.history.selection import LOOK, Chosen, HistoryMonth, choose, moment_of, nothing_wanted, storage_of
 from kreplica.history.tables import LOG_TABLES, TABLES
 from kreplica.model.tables.schema import BROKERS, CONFIGS, GROUPS, PARTITIONS, TableSchema
 from kreplica.model.wording.nearest_names import nearest_or_known
@@ -201,6 +201,10 @@ def _group_commits(chosen: Chosen, group: str, moment: datetime | None) -> Lives
     told = [(name, months, group_rows(months, group, moment)) for name, months in by_cluster.items()]
     found = [_lived(name, Line(months), rows) for name, months, rows in told if rows]
     if not found:
+        first = min(moment_of(int(times[0])) for months in by_cluster.values() if len(times := Line(months).times))
+        if moment is not None and moment < first:
+            what = f"no snapshot is of {moment.isoformat()} or before"
+            raise UsageError(what, f"the first is of {first.isoformat()}", "name that moment or a later one")
         when = "" if moment is None else f" at {moment.isoformat()}"
         names = {word for months in by_cluster.values() for month in months for word in month.words(_GROUPS, "group")}
         if group in names:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -30,6 +31,12 @@ def finding(rule: str, number: int, severity: Severity = Severity.WARNING) -> Fl
 
 EVERY = [finding("b", 1), finding("a", 2, Severity.CRITICAL), finding("b", 3), finding("a", 4), finding("c", 5)]
 PARTS = [PackedFindings(EVERY[:2]), PackedFindings([]), PackedFindings(EVERY[2:])]
+
+
+def test_an_event_is_of_one_moment_at_which_it_is_over() -> None:
+    times = [(7, 7, 7), (7, 7, 9), (7, 7, None), (7, 9, 9), (7, 9, 10), (5, 7, 7)]
+    made = [replace(EVERY[0], valid_from_ms=one, last_seen_ms=last, valid_to_ms=end) for one, last, end in times]
+    assert [one.is_event for one in made] == [True, False, False, False, False, False]
 
 
 @pytest.mark.parametrize("some", [PackedFindings(EVERY), GatheredFindings(PARTS)], ids=["packed", "gathered"])

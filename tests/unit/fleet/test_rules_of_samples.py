@@ -74,6 +74,16 @@ def test_a_disk_that_fills_is_told_with_the_days_that_are_left(cluster: PlantedC
     assert one.evidence["days"] == 5
 
 
+def test_days_that_are_left_are_told_to_the_hundredth(cluster: PlantedCluster) -> None:
+    fill(cluster, 2, left=40, a_day=12)
+    assert [one.evidence["days"] for one in judged(cluster, "disk-filling")] == [3.33]
+
+
+def test_two_weeks_are_the_first_that_are_told(cluster: PlantedCluster) -> None:
+    fill(cluster, 2, left=336, a_day=24)
+    assert [one.evidence["days"] for one in judged(cluster, "disk-filling")] == [14]
+
+
 def test_two_days_are_critical(cluster: PlantedCluster) -> None:
     fill(cluster, 1.5, left=20, a_day=10)
     assert [one.severity.word for one in judged(cluster, "disk-filling")] == ["critical"]

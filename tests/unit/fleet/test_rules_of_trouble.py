@@ -168,6 +168,17 @@ def test_epochs_tell_of_leaders_that_no_snapshot_saw(cluster: PlantedCluster) ->
     assert one.evidence == {"rises": 10, "partitions": [0]}
 
 
+def test_of_churn_only_the_partitions_of_its_topic_that_have_it_are_told(cluster: PlantedCluster) -> None:
+    cluster.add("paid", 0, leader_epoch=5)
+    cluster.snapshot()
+    cluster.change("orders", 0, leader_epoch=20)
+    cluster.change("orders", 1, leader_epoch=6)
+    cluster.change("paid", 0, leader_epoch=30)
+    cluster.snapshot()
+    found = {one.topic: one.evidence for one in judged(cluster, "leader-epoch-churn")}
+    assert found == {"orders": {"rises": 15, "partitions": [0]}, "paid": {"rises": 25, "partitions": [0]}}
+
+
 def test_nine_epochs_a_day_are_no_churn(cluster: PlantedCluster) -> None:
     cluster.change("orders", 0, leader_epoch=14)
     cluster.change("orders", 1, leader_epoch=14)
