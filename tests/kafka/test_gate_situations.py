@@ -74,6 +74,7 @@ def differing(
     }
 
 
+@pytest.mark.timeout(600)
 def test_kraft(kraft: Sandbox, plan: Path, tmp_path: Path) -> None:
     def found(name: str, *words: str, seconds: int = 20) -> dict[str, int]:
         return codes(tuple(ON_KRAFT[name].by_gate()), plan, *words, seconds=seconds)
@@ -113,6 +114,7 @@ def test_kraft(kraft: Sandbox, plan: Path, tmp_path: Path) -> None:
     assert differing(outcome, ON_KRAFT) == {}
 
 
+@pytest.mark.timeout(600)
 def test_zookeeper(module_sandbox_factory: Callable[..., Sandbox]) -> None:
     sandbox = module_sandbox_factory(
         name="zookeeper-gates",

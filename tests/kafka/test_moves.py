@@ -394,6 +394,7 @@ def test_an_automatic_rate_is_halved_where_a_follower_is_held_back(orders: Sandb
     assert load.smallest >= 2, "min.insync.replicas was kept"
 
 
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("running", [Mode.KRAFT], indirect=True)
 def test_a_kill_right_after_a_line_of_the_journal_is_resumed(orders: Sandbox, tmp_path: Path) -> None:
     """The line is on disk before its request: the kill hits between the two, or while the request is under way."""

@@ -37,6 +37,7 @@ def command_lines() -> str:
     return "\n".join(found)
 
 
+@pytest.mark.timeout(600)
 def test_an_audit_of_a_bucket_says_what_one_of_a_folder_says(
     store: ObjectStore, run_cli: RunCli, root: Path, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
