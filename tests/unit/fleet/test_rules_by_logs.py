@@ -16,7 +16,7 @@ from history_logs import slice_of
 from planted_incidents import start, stop, times_of
 
 from kreplica.fleet.cluster import ClusterHistory
-from kreplica.fleet.finding import FleetFinding
+from kreplica.fleet.finding import Certainty, FleetFinding
 from kreplica.fleet.incidents.fleet import incidents_in
 from kreplica.fleet.judging import judge_cluster, newest_ms
 from kreplica.fleet.rule import Circumstances
@@ -295,3 +295,13 @@ def test_a_controller_that_moved_between_two_snapshots_is_told_by_the_log(
     (moved,) = told.incidents
     assert (moved.kind, moved.key, times_of(moved)[:2]) == ("controller-moved", "from 0 to 2", (7, 7))
     assert len(states) == 9
+
+
+def test_an_unclean_election_is_proved_by_its_own_sign_where_there_is_one(
+    cluster: PlantedCluster, tmp_path: Path
+) -> None:
+    loses(cluster)
+    cluster.snapshot()
+    found = told(tmp_path, cluster, [0], slice(0, len(cluster.taken)))
+    (one,) = (one for one in found if one.rule == "unclean-election")
+    assert (one.certainty, one.evidence["proof"]) == (Certainty.PROVED, "partition-epoch")

@@ -40,6 +40,13 @@ def test_a_topic_that_was_created_anew_begins_at_0(cluster: PlantedCluster) -> N
     assert judged(cluster, "unclean-election") == []
 
 
+def test_another_topic_that_stays_says_nothing_of_one_that_was_created_anew(cluster: PlantedCluster) -> None:
+    cluster.snapshot(5, every=4)
+    cluster.change("orders", 1, high_watermark=0, topic_id="another")
+    cluster.snapshot(4, every=4)
+    assert judged(cluster, "unclean-election") == []
+
+
 def test_it_makes_a_possible_election_a_likely_one(cluster: PlantedCluster) -> None:
     cluster.change("orders", 1, isr=[1], unclean_leader_election=True)
     cluster.snapshot(5, every=4)
