@@ -43,7 +43,7 @@ from kreplica.engine.trace import Event
 from kreplica.engine.versions.version import NEVER
 from kreplica.errors import UsageError
 from kreplica.model.wording.nearest_names import nearest_or_known
-from kreplica.model.wording.words import counted
+from kreplica.model.wording.words import counted, listed
 
 ProofBounds = (
     Bounds
@@ -379,16 +379,16 @@ CLIENTS = Family(
 # -- the coordinator of a transactional id
 
 
+def _require_room(name: str, bounds: CoordinatorBounds | GroupBounds, most: CoordinatorBounds | GroupBounds) -> None:
+    """Raises UsageError unless the bounds are no larger than the largest, and only the faults are 0."""
+    fits = all(one <= limit for one, limit in zip(bounds, most, strict=True))
+    if not fits or any(one <= 0 for field, one in bounds._asdict().items() if field != "faults"):
+        *first, last = (counted(limit, field.removesuffix("s")) for field, limit in most._asdict().items())
+        raise UsageError(f"{name} has room for {listed(first)} and {last}")
+
+
 def _coordinator_model(name: str, bounds: CoordinatorBounds) -> Model:
-    most = coordinator_models.MOST
-    if (
-        not all(0 < one <= limit for one, limit in zip(bounds[:3], most[:3], strict=True))
-        or bounds.faults > most.faults
-    ):
-        raise UsageError(
-            f"{name} has room for {counted(most.clients, 'client')}, {counted(most.replicas, 'replica')},"
-            f" {counted(most.partitions, 'partition')} and {counted(most.faults, 'fault')}"
-        )
+    _require_room(name, bounds, coordinator_models.MOST)
     return coordinator_models.model_of(name, bounds)
 
 
@@ -423,15 +423,7 @@ PRODUCER_IDS = _coordinator_family(["producer-ids"], faults=0)
 
 
 def _group_model(name: str, bounds: GroupBounds) -> Model:
-    most = group_models.MOST
-    if (
-        not all(0 < one <= limit for one, limit in zip(bounds[:2], most[:2], strict=True))
-        or bounds.faults > most.faults
-    ):
-        raise UsageError(
-            f"{name} has room for {counted(most.clients, 'client')}, {counted(most.partitions, 'partition')}"
-            f" and {counted(most.faults, 'fault')}"
-        )
+    _require_room(name, bounds, group_models.MOST)
     return group_models.model_of(name, bounds)
 
 

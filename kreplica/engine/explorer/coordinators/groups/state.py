@@ -7,8 +7,9 @@ topics and of partitions are the same. Members, heartbeats and their answers are
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
+from kreplica.engine.explorer.coordinators.packed_values import Places
 from kreplica.engine.explorer.layout import Field, Layout, OutOfRangeError
 from kreplica.engine.rules.groups.group_epochs import JOIN_EPOCH
 from kreplica.engine.rules.replication.replica_set import everybody
@@ -99,35 +100,24 @@ class Heartbeat(NamedTuple):
 NO_ERROR, UNKNOWN_MEMBER, FENCED_EPOCH = range(3)
 """Errors of answers."""
 
-_PLACE = 6
-_MOST = (1 << _PLACE) - 1
-_Value = TypeVar("_Value", GroupMember, Heartbeat)
+_PLACES = Places(bits=6)
 
 
 def number_of(value: GroupMember | Heartbeat) -> int:
     """The whole number of a member or a heartbeat, above 0."""
-    number = 1
-    for each in value:
-        if not -1 <= each < _MOST:
-            raise OutOfRangeError(f"{value} does not fit")
-        number = number << _PLACE | each + 1
-    return number
-
-
-def _places(number: int, count: int) -> tuple[int, ...]:
-    return tuple((number >> _PLACE * place & _MOST) - 1 for place in reversed(range(count)))
+    return _PLACES.number_of(value)
 
 
 @lru_cache(maxsize=1 << 14)
 def member_of(number: int) -> GroupMember:
     """The member that a number is."""
-    return GroupMember(*_places(number, len(GroupMember._fields)))
+    return GroupMember(*_PLACES.values_of(number, len(GroupMember._fields)))
 
 
 @lru_cache(maxsize=1 << 14)
 def heartbeat_of(number: int) -> Heartbeat:
     """The heartbeat or answer that a number is."""
-    return Heartbeat(*_places(number, len(Heartbeat._fields)))
+    return Heartbeat(*_PLACES.values_of(number, len(Heartbeat._fields)))
 
 
 class GroupState(NamedTuple):
@@ -203,14 +193,14 @@ def layout(bounds: GroupBounds) -> Layout:
             "step_epoch": an_epoch,
             "step_target": some,
             "leaving": told,
-            "members": Field((2 << _PLACE * len(GroupMember._fields)) - 1, count=MOST_MEMBERS),
+            "members": Field(_PLACES.most(len(GroupMember._fields)), count=MOST_MEMBERS),
             "group_epoch": one_epoch,
             "group_status": Field(IS_STABLE),
             "assignment_epoch": one_epoch,
             "assigned_to": Field(MOST_ID, count=bounds.partitions),
             "targets": Field((2 << MOST_ID) - 1),
             "partition_epoch": Field(MOST_EPOCH, count=bounds.partitions),
-            "messages": Field((2 << _PLACE * len(Heartbeat._fields)) - 1, count=MOST_MESSAGES),
+            "messages": Field(_PLACES.most(len(Heartbeat._fields)), count=MOST_MESSAGES),
             "last_id": one_id,
             "last_connection": one_id,
             "faults": Field(bounds.faults),

@@ -11,6 +11,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
+from kreplica.engine.explorer.coordinators.packed_values import Places
 from kreplica.engine.explorer.layout import Field, Layout
 from kreplica.engine.rules.replication.error_codes import ErrorCode
 from kreplica.engine.rules.replication.replica_set import NO_LEADER, everybody
@@ -81,34 +82,24 @@ class Message(NamedTuple):
 ASK_ID, GIVE_ID, ADD, ADDED = range(1, 5)
 """Kinds of messages: InitProducerId and AddPartitionsToTxn, each with its answer."""
 
-_PLACE = 8
-"""Bits of a place of a number; a number from -1 on is kept as one more."""
-_MOST = (1 << _PLACE) - 1
+_PLACES = Places(bits=8)
 
 
 def number_of(value: Record | Message) -> int:
     """The whole number of a record or message, above 0."""
-    number = 0
-    for each in value:
-        assert -1 <= each < _MOST, value
-        number = number << _PLACE | each + 1
-    return number
-
-
-def _places(number: int, count: int) -> tuple[int, ...]:
-    return tuple((number >> _PLACE * place & _MOST) - 1 for place in reversed(range(count)))
+    return _PLACES.number_of(value)
 
 
 @lru_cache(maxsize=4096)
 def record_of(number: int) -> Record:
     """The record that a number above 0 is."""
-    return Record(*_places(number, len(Record._fields)))
+    return Record(*_PLACES.values_of(number, len(Record._fields)))
 
 
 @lru_cache(maxsize=4096)
 def message_of(number: int) -> Message:
     """The message that a number above 0 is."""
-    return Message(*_places(number, len(Message._fields)))
+    return Message(*_PLACES.values_of(number, len(Message._fields)))
 
 
 class CoordinatorState(NamedTuple):
@@ -165,7 +156,7 @@ def layout(bounds: CoordinatorBounds) -> Layout:
     clients, brokers, some = bounds.clients, bounds.replicas, everybody(bounds.partitions)
     ids = clients * (bounds.faults + 1)
     epochs = clients * (2 + bounds.partitions)
-    record = (1 << _PLACE * len(Record._fields)) - 1
+    record = _PLACES.most(len(Record._fields))
     a_broker, an_epoch = brokers - 1, Field(epochs, NO_PRODUCER_EPOCH, clients)
     return Layout(
         CoordinatorState,
@@ -177,7 +168,7 @@ def layout(bounds: CoordinatorBounds) -> Layout:
             "told": Field(max(ErrorCode), min(ErrorCode), clients),
             "adding": Field(some, count=clients),
             "added": Field(some, count=clients),
-            "message": Field((1 << _PLACE * len(Message._fields)) - 1, count=clients),
+            "message": Field(_PLACES.most(len(Message._fields)), count=clients),
             "leader": Field(a_broker, NO_LEADER, brokers),
             "coordinator_epoch": Field(bounds.faults, count=brokers),
             "known_id": Field(ids, count=brokers),
