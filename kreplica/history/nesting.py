@@ -7,9 +7,8 @@ from pathlib import Path
 
 from kreplica.errors import UsageError
 from kreplica.history.months.layout import is_cluster_folder
-from kreplica.history.selection import is_history
+from kreplica.history.selection import seems_history
 from kreplica.system.stores.locations import Place
-from kreplica.system.stores.storage import LocalStorage
 
 
 def refuse_nested(place: Place) -> None:
@@ -27,22 +26,14 @@ def refuse_nested(place: Place) -> None:
         if any(map(is_cluster_folder, place.prefix.split("/"))):
             raise UsageError(f"{place} is inside a history", "it is a cluster's folder", "name the history, or another")
         return
-    if _is_history(place):
+    if seems_history(place):
         return
-    around = next(filter(_is_history, place.resolve().parents), None)
+    around = next(filter(seems_history, place.resolve().parents), None)
     if around is not None:
         raise UsageError(f"{place} is inside the history {around}", "", f"--into {shlex.quote(str(around))} adds to it")
-    inside = next(filter(_is_history, _folders(place)), None)
+    inside = next(filter(seems_history, _folders(place)), None)
     if inside is not None:
         raise UsageError(f"{place} holds the history {inside}", "", f"--into {shlex.quote(str(inside))} adds to it")
-
-
-def _is_history(folder: Path) -> bool:
-    """True if a history is in a folder, as far as it can be read."""
-    try:
-        return is_history(LocalStorage(folder))
-    except OSError:
-        return False
 
 
 def _folders(place: Path) -> list[Path]:

@@ -240,6 +240,14 @@ def is_history(storage: Storage) -> bool:
     return any(map(is_cluster_folder, storage.names("")))
 
 
+def seems_history(place: Place) -> bool:
+    """True if a history is in a place, as far as it can be looked at; reading it tells why it cannot."""
+    try:
+        return (not isinstance(place, Path) or place.is_dir()) and is_history(storage_at(place))
+    except OSError:
+        return False
+
+
 def storage_of(history: Place | str | Storage) -> Storage:
     """The storage of a history.
 

@@ -12,7 +12,7 @@ from kreplica.history.months.month import Incoming
 from kreplica.history.months.observations import digest_of_snapshot, taken_ms_of
 from kreplica.history.nesting import refuse_nested
 from kreplica.sources.dumps.dump import read_dump
-from kreplica.sources.dumps.history import history_dump
+from kreplica.sources.dumps.history import HistoryDump, history_dump
 from kreplica.store.layout import MANIFESTS, parse_manifest_name
 from kreplica.system.guard import attempt
 from kreplica.system.stores.locations import Place, storage_at
@@ -52,17 +52,12 @@ def ingest_dumps(
     """
     refuse_nested(history)
     cluster = cluster or None  # an empty name says no more than none
-    histories = [path for path in dumps if _is_whole_history(path)]
-    folders = [path for path in dumps if path not in histories and _holds_snapshots(path)]
+    folders = [path for path in dumps if _holds_snapshots(path)]
     candidates, problems = stored_snapshots(folders, cluster) if folders else ([], [])
     for path in dumps:
         if path in folders:
             continue
-        read: tuple[list[Candidate], list[str]] | KreplicaError
-        if path in histories:
-            read = UsageError(f"{path} is a history, and not a dump", fix="name the dumps that it was made of")
-        else:
-            read = attempt(lambda path=path: _candidates(path, cluster))  # type: ignore[misc]
+        read = attempt(lambda path=path: _candidates(path, cluster))  # type: ignore[misc]
         if not isinstance(read, KreplicaError):
             candidates += read[0]
             problems += read[1]
@@ -84,12 +79,14 @@ def ingest_dumps(
 
 def _is_whole_history(path: Place) -> bool:
     """True for a history and for one of its clusters; a moment of it (``HISTORY/cluster=ID@TIME``) is a snapshot."""
-    found = history_dump(str(path))
-    return found is not None and found.moment is None
+    found = attempt(lambda: history_dump(str(path)))  # what cannot be a dump is told when it is read
+    return isinstance(found, HistoryDump) and found.moment is None
 
 
 def _holds_snapshots(path: Place) -> bool:
     """True for a dump directory, for one of dump directories, and for a manifest in one."""
+    if _is_whole_history(path):
+        return False
     if isinstance(path, S3Place):
         return True  # what else lies in an object store is no dump
     if not path.is_dir():
@@ -103,6 +100,8 @@ def _candidates(path: Place, cluster: str | None) -> tuple[list[Candidate], list
     from kreplica.formats.metadata_log.files import find_metadata_logs, is_metadata_path
     from kreplica.sources.dumps.kraft_log import log_slices
 
+    if _is_whole_history(path):
+        raise UsageError(f"{path} is a history, and not a dump", fix="name the dumps that it was made of")
     if isinstance(path, S3Place) or not is_metadata_path(path):
         return [_candidate(path, cluster)], []
     logs = find_metadata_logs([str(path)])

@@ -101,6 +101,8 @@ def test_a_history_is_no_dump(kreplica: Any, tmp_path: Path) -> None:
     beside = kreplica("audit", "ingest", "sample", str(history), *into, "-o", "json")
     assert (beside.code, ingested(beside)) == (5, dict.fromkeys((one.name[8:] for one in history.iterdir()), (6, 0)))
     assert beside.document["summary"]["unread"] == 1
+    none = kreplica("audit", "ingest", "sample", f"{tmp_path}/none/cluster=a@2026-11-21T07:05", *into, "-o", "json")
+    assert (none.code, none.document["summary"]["unread"]) == (5, 1)
     moment = kreplica("audit", "ingest", f"{cluster}@2026-11-21T07:05", "--into", str(tmp_path / "one"), "-o", "json")
     assert (moment.code, ingested(moment)) == (0, {cluster.name[8:]: (1, 0)})
 

@@ -6,12 +6,11 @@ import os
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from urllib.parse import quote, unquote
 
 from kreplica.errors import UsageError
 from kreplica.history.moments.as_of import cluster_as_of
-from kreplica.history.selection import is_history
+from kreplica.history.selection import seems_history
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.system.stores.locations import place_of, storage_at
 
@@ -76,9 +75,8 @@ def history_dump(path: str) -> HistoryDump | None:
 
 def _is_history(home: str) -> bool:
     try:
-        place = place_of(home)
-        return (not isinstance(place, Path) or place.is_dir()) and is_history(storage_at(place))
-    except (OSError, ValueError):  # a name too long, a folder that may not be entered: reported when it is read
+        return seems_history(place_of(home))
+    except ValueError:  # a name that is none: reported when it is read
         return False
 
 
