@@ -15,7 +15,6 @@ from pathlib import Path
 from kreplica.errors import SandboxError
 from kreplica.formats.schema import uuid_text
 from kreplica.sandbox import admin
-from kreplica.sandbox.class_archives import archive_options
 from kreplica.sandbox.jars import class_path
 from kreplica.sandbox.nodes import (
     LOCK_FILE,
@@ -50,6 +49,7 @@ from kreplica.sandbox.releases import Mode, release_named
 from kreplica.sandbox.server_logs import CONSOLE_FILE, reason_of_failure, write_server_logging, write_tool_logging
 from kreplica.sandbox.settings import Listener, SandboxSettings
 from kreplica.sandbox.tools import run_tool
+from kreplica.system.class_archives import archive_options
 from kreplica.system.folders import CACHE_VARIABLE, SANDBOX_HOME_VARIABLE, sandbox_home
 from kreplica.system.java import find_java
 from kreplica.system.pool import Pool

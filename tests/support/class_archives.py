@@ -16,9 +16,9 @@ from pathlib import Path
 
 from kreplica.errors import KreplicaError
 from kreplica.sandbox import Sandbox, SandboxSettings, mode_of, start
-from kreplica.sandbox.class_archives import archive_of, archive_options, keep_archive
 from kreplica.sandbox.jars import class_path
 from kreplica.sandbox.processes import exclusive
+from kreplica.system.class_archives import archive_of, archive_options, keep_archive
 from kreplica.system.durable_files import sync_all
 from kreplica.system.folders import cache_folder
 from kreplica.system.java import find_java

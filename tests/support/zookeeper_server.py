@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kreplica.sandbox.certificates import write_certificates
-from kreplica.sandbox.class_archives import archive_options
 from kreplica.sandbox.jars import class_path
 from kreplica.sandbox.processes import (
     LOOPBACK,
@@ -26,6 +25,7 @@ from kreplica.sandbox.processes import (
 )
 from kreplica.sandbox.properties import render
 from kreplica.sandbox.server_logs import CONSOLE_FILE, reason_of_failure, write_server_logging
+from kreplica.system.class_archives import archive_options
 from kreplica.system.java import find_java
 
 KAFKA = "3.9.2"

