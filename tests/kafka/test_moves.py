@@ -343,19 +343,24 @@ def test_the_rate_of_a_run_is_changed_from_beside_it(orders: Sandbox, tmp_path: 
     change = [*line[:4], "throttle", str(path), "--rate"]
     refused = subprocess.run([*change, "30KB"], capture_output=True, text=True, timeout=120, check=False)
     assert (refused.returncode, "begin it: kreplica rebalance apply" in refused.stderr) == (4, True), refused.stderr
-    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+    with (tmp_path / "run.txt").open("w+") as said, subprocess.Popen(line, stdout=said, stderr=said) as running:
         until(lambda: any(4 in one.replicas for one in partitions(orders, NAMES.topic)), "a move to begin")
         assert rate_told(orders, 4, "follower") == "20000"
         asked = subprocess.run([*change, "30KB"], capture_output=True, text=True, timeout=120, check=False)
         assert asked.returncode == 0, asked.stdout + asked.stderr
         assert asked.stdout.splitlines()[-1] == "the run sets 30 KB/s for 4 brokers"
-        until(lambda: rate_told(orders, 4, "follower") == "30000", "the rate to be changed")
+
+        def wanted() -> str:
+            return f"the rate to be changed: {throttles(orders)}\n{(tmp_path / 'run.txt').read_text()}"
+
+        until(lambda: rate_told(orders, 4, "follower") == "30000", wanted, 150)
         assert rate_told(orders, 1, "leader") == "30000", "in place of an operator's own"
         asked = subprocess.run([*change, "50MB"], capture_output=True, text=True, timeout=120, check=False)
         assert asked.returncode == 0, asked.stdout + asked.stderr
-        out, err = running.communicate(timeout=240)
-    assert running.returncode == 0, out + err
-    assert "somebody else changed it" not in out + err
+        running.wait(timeout=240)
+    out = (tmp_path / "run.txt").read_text()
+    assert running.returncode == 0, out
+    assert "somebody else changed it" not in out
     assert replicas_told(orders) == AFTER
     assert throttles(orders) == before
 

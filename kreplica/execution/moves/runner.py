@@ -34,6 +34,7 @@ from kreplica.execution.moves.plans.plan import queued_move
 from kreplica.execution.moves.plans.progress import MoveProgress, MoveState
 from kreplica.execution.moves.plans.safety import controller_of, judge, left_copy, obstacle
 from kreplica.execution.moves.plans.stage import ChangeCheck, Stage, check_change
+from kreplica.execution.moves.requests import REQUEST_LOST, TAKEN_SECONDS, UnansweredRequests
 from kreplica.execution.moves.session import MoveSession
 from kreplica.execution.moves.throttles.rate_changes import RateChanges, rate_to_begin_with
 from kreplica.execution.moves.throttles.rate_warnings import StalledCopies
@@ -50,9 +51,6 @@ from kreplica.sources.kafka.reassignments import Move
 if TYPE_CHECKING:
     from kreplica.execution.moves.plans.plan import ReplicaPlan
     from kreplica.model.snapshot import ClusterSnapshot
-
-TAKEN_SECONDS = 20.0
-"""Seconds in which a request that was accepted, or not answered, has to show in the cluster."""
 
 SETTLE_SECONDS = 10.0
 """Seconds for which a partition has to look changed by somebody else before it counts so.
@@ -204,6 +202,7 @@ class _Run:
         self.waiting: dict[PartitionKey, ReplicaChange] = {}
         self.postponed: dict[PartitionKey, str] = {}
         self.strange: dict[MoveKey, float] = {}
+        self.unanswered = UnansweredRequests()
         self.patience = _Patience(self.options.clock)
         self.looks = Looks(session.cluster, self.options.clock)
         self.remarks: list[str] = []
@@ -232,10 +231,22 @@ class _Run:
         self._count_copied()
         stopped = self._loop(snapshot)
         if not self.in_flight:
-            self.remarks += self.throttling.release_all(through_controllers=self.options.through_controllers)
+            self.remarks += self._release_all()
         elif self.throttling.owed:
             self.remarks.append("throttles stay until what is in flight has ended: resume puts them back")
         return stopped
+
+    def _release_all(self) -> tuple[str, ...]:
+        """Puts every throttle back; a cluster that does not answer is asked again, as long as the run may wait."""
+        self.patience.renew()
+        while True:
+            try:
+                return self.throttling.release_all(through_controllers=self.options.through_controllers)
+            except UnreachableError as error:
+                if not error.may_pass or self.patience.is_over(self.options.max_wait):
+                    raise
+                self.options.tell(f"the throttles are not put back yet: {error}")
+                self._sleep()
 
     def _take_up(self, changes: Sequence[ReplicaChange], snapshot: ClusterSnapshot) -> None:
         """Sorts changes into those in flight and those that wait; what has ended meanwhile is noted."""
@@ -299,10 +310,19 @@ class _Run:
         worse = got_worse(self.before, trouble(snapshot))
         if worse:
             return f"{_WORSE}, {worse}"
-        if self._left and (gone := self.throttling.vanished()):
+        return self._throttle_gone() if self._left else ""
+
+    def _throttle_gone(self) -> str:
+        """Stops the run where a throttle has vanished; a cluster that is silent for a moment is asked again."""
+        try:
+            gone = self.throttling.vanished()
+        except UnreachableError as error:
+            if not error.may_pass:
+                raise
+            return str(error)
+        if gone:
             self.begin, self._stopped = False, gone
-            return gone
-        return ""
+        return gone
 
     def _look(self) -> ClusterSnapshot:
         """Waits and reads; a cluster that does not answer is asked again, as long as the run may wait."""
@@ -413,11 +433,18 @@ class _Run:
         for result in results:
             if result.outcome is Outcome.DONE:
                 self.remarks += self._elsewhere(self.asked[result.key].change)
-            del self.asked[result.key]
-            self.window.end(result.key, made=result.outcome is Outcome.DONE)
+            self._end_move(result)
         self.throttling.release(ended)
         done = sum(result.outcome is Outcome.DONE for result in results)
         self.options.tell(f"{counted(done, 'move')} done, {len(self.asked)} in flight, {len(self.waiting)} waiting")
+
+    def _end_move(self, result: MoveResult) -> None:
+        """Takes a move out of those in flight; one that was not begun waits again."""
+        change = self.asked.pop(result.key).change
+        self.window.end(result.key, made=result.outcome is Outcome.DONE)
+        if result.outcome is Outcome.NOT_BEGUN:
+            self.waiting[change.key] = change
+            self.window.add(queued_move(change, -1))
 
     def _elsewhere(self, change: ReplicaChange) -> list[str]:
         """Clauses on copies that lie elsewhere than was chosen: a broker that restarts forgets the choice."""
@@ -437,8 +464,11 @@ class _Run:
             one.seen = True
             self._settled(key)
             return None
-        if check.stage is Stage.BEFORE and not one.seen and self.options.clock.now() - one.at < TAKEN_SECONDS:
-            return None
+        if check.stage is Stage.BEFORE and not one.seen:
+            if self.options.clock.now() - one.at < TAKEN_SECONDS:
+                return None
+            if self.unanswered.may_ask_again(key):
+                return MoveResult(*key, Outcome.NOT_BEGUN, REQUEST_LOST)
         if not self._stays_strange(key):
             return None
         before = "its replicas are as before: somebody cancelled the move, or the request was lost"
@@ -487,7 +517,7 @@ class _Run:
             self.within.begin(changes)
         except KreplicaError as error:
             self.within.wait_again(changes, str(error))
-            return str(error)
+            return "" if error.may_pass and isinstance(error, UnreachableError) else str(error)
         return ""
 
     def _reasons(
@@ -531,9 +561,18 @@ class _Run:
             placed = self._place([change for change in changes if change.key not in uncovered])
             self._note_answers(self._ask(placed))
         except KreplicaError as error:
+            if error.may_pass and isinstance(error, UnreachableError):
+                self._wait_again(changes, str(error))
+                return ""
             self._not_begun(changes)
             return str(error)
         return ""
+
+    def _wait_again(self, changes: Sequence[ReplicaChange], why: str) -> None:
+        """Lets moves that were not asked for wait again."""
+        for change in changes:
+            if change.key in self.waiting and change.key in self.window.in_flight:
+                self._postpone(change.key, why)
 
     def _not_begun(self, changes: Sequence[ReplicaChange]) -> None:
         """Takes moves that were not asked for out of the window again."""
@@ -572,6 +611,7 @@ class _Run:
         notes = tuple(MoveNote(*change.key, change.from_replicas, change.to_replicas) for change in changes)
         self._write(entry(Event.INTENDED, self.operation, moves=notes))
         now = self.options.clock.now()
+        self.unanswered.ask(change.key for change in changes)
         for change in changes:
             self.asked[change.key] = _Asked(change, now)
             del self.waiting[change.key]
@@ -583,6 +623,7 @@ class _Run:
                 other_factor=any(len(change.from_replicas) != len(change.to_replicas) for change in changes),
             )
         except UnreachableError as error:  # they may have been begun all the same: the next looks tell
+            self.unanswered.note(change.key for change in changes)
             self.options.tell(str(error))
             return ()
         except KreplicaError as error:
@@ -608,14 +649,9 @@ class _Run:
         if not results:
             return
         self._write(entry(Event.FINISHED, self.operation, results=tuple(results)))
-        ended = []
+        ended = [self.asked[result.key].change for result in results]
         for result in results:
-            change = self.asked.pop(result.key).change
-            ended.append(change)
-            self.window.end(result.key, made=False)
-            if result.outcome is Outcome.NOT_BEGUN:
-                self.waiting[change.key] = change
-                self.window.add(queued_move(change, -1))
+            self._end_move(result)
         self.throttling.release(ended)
 
     def _stuck(self, snapshot: ClusterSnapshot, why_not: str) -> str:

@@ -26,6 +26,7 @@ from kreplica.execution.moves.directories.stage import (
 from kreplica.execution.moves.plans.journal import DirectoryNote, DirectoryResult, Event, Outcome, entry
 from kreplica.execution.moves.plans.plan import queued_directory
 from kreplica.execution.moves.plans.progress import MoveState
+from kreplica.execution.moves.requests import REQUEST_LOST, TAKEN_SECONDS, UnansweredRequests
 from kreplica.execution.plan_journal import Operation
 from kreplica.model.wording.words import counted
 from kreplica.sources.kafka.log_dirs import BrokerLogs
@@ -37,9 +38,6 @@ if TYPE_CHECKING:
     from kreplica.model.snapshot import ClusterSnapshot
     from kreplica.planner.reassignment.changed_directory import ChangedDirectory, ReplicaKey
     from kreplica.planner.reassignment.steps import MoveKey, MoveWindow, QueuedMove
-
-TAKEN_SECONDS = 20.0
-"""Seconds in which a request that was accepted, or not answered, has to show at the broker."""
 
 SETTLE_SECONDS = 60.0
 """Seconds in which a change that is taken back has to be gone."""
@@ -93,6 +91,7 @@ class DirectoryMoves:
         self._facts = session.plan.facts
         self._logs: ToldLogs = {}
         self._asked: dict[ReplicaKey, _Asked] = {}
+        self._unanswered = UnansweredRequests()
         self.waiting: dict[ReplicaKey, ChangedDirectory] = {}
         self.postponed: dict[ReplicaKey, str] = {}
 
@@ -160,6 +159,9 @@ class DirectoryMoves:
         self._watch.renew()
         self._note(results)
         for result in results:
+            if result.outcome is Outcome.NOT_BEGUN:
+                self._wait_again(self._asked[result.replica].change, result.reason)
+                continue
             del self._asked[result.replica]
             self._window.end(result.replica, made=result.outcome is Outcome.DONE)
         done = sum(result.outcome is Outcome.DONE for result in results)
@@ -173,11 +175,13 @@ class DirectoryMoves:
             return DirectoryResult(*key, Outcome.DONE)
         if check.stage is DirectoryStage.MOVING:
             one.seen = True
-        recent = not one.seen and self._watch.now() - one.at < TAKEN_SECONDS
-        waits = check.stage is DirectoryStage.BEFORE and not check.reason and recent
+        unseen = check.stage is DirectoryStage.BEFORE and not check.reason and not one.seen
+        waits = unseen and self._watch.now() - one.at < TAKEN_SECONDS
         if check.stage in (DirectoryStage.MOVING, DirectoryStage.UNKNOWN) or waits:
             self._watch.settled(key)
             return None
+        if unseen and self._unanswered.may_ask_again(key):
+            return DirectoryResult(*key, Outcome.NOT_BEGUN, REQUEST_LOST)
         if not self._watch.stays_strange(key):
             return None
         before = "it is where it was: somebody took the change back, or the request was lost"
@@ -249,9 +253,11 @@ class DirectoryMoves:
             self._asked[change.replica] = _Asked(change, self._watch.now())
             del self.waiting[change.replica]
         self._watch.renew()
+        self._unanswered.ask(change.replica for change in ready)
         try:
             answers = self._session.cluster.place({one.replica: one.destination for one in ready})
         except UnreachableError as error:  # they may have been begun all the same: the next looks tell
+            self._unanswered.note(change.replica for change in ready)
             self._session.options.tell(str(error))
             return
         except KreplicaError as error:
@@ -285,6 +291,7 @@ class DirectoryMoves:
             why = answers[denied[0].replica].message
             self._not_begun(denied, why)
             raise ChangeRefusedError("log directories cannot be changed", why)
+        self._unanswered.note(one.replica for one in changes if answers[one.replica].error == UNANSWERED)
         results = []
         for change in changes:
             answer = answers[change.replica]

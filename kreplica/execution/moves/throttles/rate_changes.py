@@ -62,7 +62,10 @@ def rate_to_begin_with(throttle: Throttle, owed: Owed) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """A change that is decided and not made: its rate, the journal's message, and the reason as it is told."""
+    """A change that is decided and not made everywhere: its rate, the journal's message, and the reason as it is told.
+
+    Message and reason are empty once they have been written and told.
+    """
 
     rate: int
     message: str
@@ -95,6 +98,7 @@ class RateChanges:
         self._planned = {(*one.key, broker) for one in changes for broker in (*one.adding, *one.removing)}
         self._state: AutomaticRate | None = None
         self._wanted: _Wanted | None = None
+        self._behind: set[int] = set()
 
     def look(
         self,
@@ -133,18 +137,24 @@ class RateChanges:
             self._wanted = _Wanted(after.rate, f"automatic rate: {after.reason}", after.reason)
 
     def _make(self, wanted: _Wanted, in_flight: Sequence[ReplicaChange], within: Sequence[ChangedDirectory]) -> None:
-        """Makes a change; a cluster that is silent for a moment is asked again at the next look."""
+        """Makes a change; a cluster or a broker that is silent for a moment is asked again at the next look."""
         before = self._throttling.rate
         try:
-            self._throttling.change_rate(wanted.rate, in_flight, within, wanted.message)
+            behind = self._throttling.change_rate(wanted.rate, in_flight, within, wanted.message)
         except UnreachableError as error:
             if not error.may_pass:
                 raise
             self._tell(f"the rate is not changed everywhere yet: {error}")
             return
-        self._wanted = None
-        was = f"{rate_words(before)} -> " if before is not None and before != wanted.rate else ""
-        self._tell(f"throttle {was}{rate_words(wanted.rate)}: {wanted.reason}")
+        if wanted.reason:
+            was = f"{rate_words(before)} -> " if before is not None and before != wanted.rate else ""
+            self._tell(f"throttle {was}{rate_words(wanted.rate)}: {wanted.reason}")
+        for broker in sorted(behind.keys() - self._behind):
+            self._tell(f"broker {broker} keeps its rate for now: {behind[broker]}")
+        for broker in sorted(self._behind - behind.keys()):
+            self._tell(f"broker {broker} has taken the rate")
+        self._behind = set(behind)
+        self._wanted = _Wanted(wanted.rate, "", "") if behind else None  # in the journal, and told
 
 
 def replication_seen(snapshot: ClusterSnapshot, planned: set[Replica], at: float) -> ReplicationSeen:

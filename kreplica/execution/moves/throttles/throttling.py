@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from kreplica.control.settings import SettingResult
 from kreplica.control.throttle import Entry as ListEntry
 from kreplica.control.throttle import ListKey, ListResult
-from kreplica.errors import ChangeRefusedError
+from kreplica.errors import ChangeRefusedError, UnreachableError
 from kreplica.execution.moves.cluster import MoveCluster, RateKey
 from kreplica.execution.moves.plans.change import ReplicaChange
 from kreplica.execution.moves.plans.journal import Entry, Event, ListNote, RateNote, entry
@@ -182,7 +182,7 @@ class Throttling:
         in_flight: Sequence[ReplicaChange],
         within: Sequence[ChangedDirectory] = (),
         message: str = "",
-    ) -> None:
+    ) -> dict[int, str]:
         """Sets another rate wherever this run has set one; what somebody else has changed meanwhile is left.
 
         Args:
@@ -190,6 +190,9 @@ class Throttling:
             in_flight: Moves in flight, which get a throttle where the run had none.
             within: Changes of log directories in flight, which get one, too.
             message: Message of the journal's line, which is written even if no rate changes.
+
+        Returns:
+            Brokers that still have the rate of before, each with why: asked again they may take it.
 
         Raises:
             ChangeRefusedError: The credentials may not set throttles.
@@ -202,11 +205,10 @@ class Throttling:
         notes = [note for note in notes if note.before != str(rate) and owed.is_ours(_key(note), note.before)]
         if notes or message:
             self._note(Event.THROTTLING, notes, [], message)
-        failed = {**now.unread, **self._set_rates(notes)}
-        for broker, why in sorted(failed.items()):
-            self._tell(f"broker {broker} keeps its rate: {why}")
+        behind = {**now.unread, **self._set_rates(notes)}
         self.cover(in_flight)
         self.cover_directories(within)
+        return behind
 
     def vanished(self) -> str:
         """Says which of the rates that were set is not there any more; empty if none."""
@@ -217,14 +219,22 @@ class Throttling:
         return f"somebody took the throttle of broker {gone[0]} away" if gone else ""
 
     def release(self, changes: Sequence[ReplicaChange]) -> None:
-        """Takes the entries of moves that have ended out of the lists, as far as they were added."""
+        """Takes the entries of moves that have ended out of the lists, as far as they were added.
+
+        Where the cluster is silent they stay, and ``release_all`` takes them out.
+        """
         owed, notes = self.owed.lists, []
         for key, some in entries_of(changes).items():
             known = owed.get(key)
             ours = tuple(sorted({*some} & {*known.entries})) if known is not None else ()
             if known is not None and ours:
                 notes.append(ListNote(*key, ours, known.before))
-        self._shrink(notes)
+        try:
+            self._shrink(notes)
+        except UnreachableError as error:
+            if not error.may_pass:
+                raise
+            self._tell(f"moves that have ended are still in the lists of throttles: {error}")
 
     def release_all(self, *, through_controllers: bool = False) -> tuple[str, ...]:
         """Puts back every throttle that is owed; returns clauses on what is left, or was left to somebody else.

@@ -10,6 +10,7 @@ import pytest
 from generated_clusters import partition, snapshot_of
 from moved_plans import OPTIONS, Moved
 
+from kreplica.control.settings import UNANSWERED, EntityType, Operation, SettingChange, SettingResult
 from kreplica.errors import UnreachableError
 from kreplica.execution.moves import runner
 from kreplica.execution.moves.plans.journal import MOVE_JOURNAL, Event
@@ -156,6 +157,38 @@ def test_a_cluster_that_is_silent_for_a_moment_is_asked_again(moved: Moved, monk
     monkeypatch.setattr(moved.cluster, "set_rates", silent_once)
     assert moved.run(automatic(Clock(waited))) == runner.MoveRun()
     assert (failed, seen) == ([1], [{str(2 * MB)}])
+    assert moved.cluster.throttles_now == ({}, {}, {})
+
+
+def test_a_broker_that_does_not_take_a_rate_is_asked_again(moved: Moved, monkeypatch: pytest.MonkeyPatch) -> None:
+    hanging(moved)
+    set_rates, failed, seen = moved.cluster.set_rates, [], []
+
+    def refused_twice(wanted: Any) -> Any:
+        silent = [key for key, value in wanted.items() if (key[0], value) == (4, 2 * MB)] if len(failed) < 2 else []
+        failed.extend(silent)
+        answers = set_rates({key: value for key, value in wanted.items() if key not in silent})
+        for broker, name in silent:
+            change = SettingChange(EntityType.BROKER, str(broker), name, Operation.SET, str(2 * MB))
+            answers[broker, name] = SettingResult(change, UNANSWERED, "no answer within 30 s")
+        return answers
+
+    def waited(number: int) -> None:
+        if number == 2:
+            monkeypatch.setattr(moved.cluster, "set_rates", refused_twice)
+            moved.cluster.change(1, isr=[1, 2])
+        seen.append(own_rates(moved)[f"4/{FOLLOWER}.rate"])
+        if number == 8:
+            moved.cluster.change(0, hangs=False)
+
+    assert moved.run(automatic(Clock(waited))) == runner.MoveRun()
+    assert [seen.count(str(rate * MB)) for rate in (4, 2)] == [3, len(seen) - 3], "at the third look"
+    told = [text for text in moved.said if text.startswith("broker 4")]
+    assert told == [
+        "broker 4 keeps its rate for now: unanswered: no answer within 30 s",
+        "broker 4 has taken the rate",
+    ]
+    assert len([text for text in moved.said if text.startswith("throttle 4 MB/s -> 2 MB/s")]) == 1
     assert moved.cluster.throttles_now == ({}, {}, {})
 
 
