@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from kreplica.engine.explorer.coordinators.transactions.state import CoordinatorBounds as CoordinatorBounds
     from kreplica.engine.explorer.epoch_answers.models import AnswersBounds as AnswersBounds
     from kreplica.engine.explorer.kraft.state import KraftBounds as KraftBounds
+    from kreplica.engine.explorer.listing import whatif_model as whatif_model
+    from kreplica.engine.explorer.listing import whatif_models as whatif_models
     from kreplica.engine.explorer.one_partition.state import Bounds as Bounds
     from kreplica.engine.explorer.proof import whatif_prove as whatif_prove
     from kreplica.engine.explorer.quorum.state import QuorumBounds as QuorumBounds
@@ -228,6 +230,8 @@ _HOMES = {
     "wait": "kreplica.monitoring.wait",
     "whatif_fail": "kreplica.monitoring.failure",
     "whatif_list": "kreplica.scenarios.listing",
+    "whatif_model": "kreplica.engine.explorer.listing",
+    "whatif_models": "kreplica.engine.explorer.listing",
     "QuorumBounds": "kreplica.engine.explorer.quorum.state",
     "SettingsBounds": "kreplica.engine.explorer.settings.state",
     "whatif_prove": "kreplica.engine.explorer.proof",

@@ -12,6 +12,8 @@ SUBCOMMANDS = {
     "run": "commands.whatif.run.command",
     "compare": "commands.whatif.compare",
     "fail": "commands.whatif.fail.command",
+    "models": "commands.whatif.list_models",
+    "model": "commands.whatif.show_model",
     "prove": "commands.whatif.prove.command",
     "validate": "commands.whatif.validate.command",
 }

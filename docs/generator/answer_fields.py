@@ -17,6 +17,7 @@ from commands.decode.offsets.rows import OffsetRow
 from commands.describe.rows import GROUP_ROWS
 from kreplica.advice.model import Recommendation
 from kreplica.config.listing import ContextRow, FileRow, SettingRow
+from kreplica.engine.explorer.listing import ListedModel, ModelBound
 from kreplica.engine.explorer.proof import ProofStep
 from kreplica.execution.moves.rate_request import RateRow
 from kreplica.execution.moves.rows import MoveRow
@@ -270,6 +271,8 @@ ANSWERS: Mapping[str, AnswerFields] = {
     "kreplica whatif show": _rows("whatif-show", "cases", ScenarioCase, *whatif_fields.SHOW_REMARKS),
     "kreplica whatif run": _rows("whatif-run", "timeline", TimelineStep, *whatif_fields.RUN_REMARKS),
     "kreplica whatif compare": _rows("whatif-compare", "runs", ComparedRun),
+    "kreplica whatif models": _rows("whatif-models", "models", ListedModel),
+    "kreplica whatif model": _rows("whatif-model", "bounds", ModelBound, *whatif_fields.MODEL_REMARKS),
     "kreplica whatif prove": _rows("whatif-prove", "steps", ProofStep, *whatif_fields.PROVE_REMARKS),
     "kreplica whatif validate": _rows("whatif-validate", "changes", TraceChange, *whatif_fields.VALIDATE_REMARKS),
     "kreplica config init": _rows("config-init", "files", FileRow),

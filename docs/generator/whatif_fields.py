@@ -7,6 +7,11 @@ _SHOW_REMARK = (
     " client its name, what it does and its settings."
 )
 SHOW_REMARKS = (_SHOW_REMARK,)
+_MODEL_REMARK = (
+    "`model` beside the rows has name, subject, about, mutant (whether it lacks a guard), and properties: each with"
+    " name, promise, goal (whether it is one, not an invariant) and default (asked unless others are named)."
+)
+MODEL_REMARKS = (_MODEL_REMARK,)
 _RUN_REMARK = (
     "`outcome` beside the rows says what came out: scenario, version, settings, seed, what the fields of"
     " [compare](#kreplica-whatif-compare) say, sent, non_monotonic, own_unread, differences, and findings: each breach"

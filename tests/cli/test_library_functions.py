@@ -221,6 +221,18 @@ def whatif_show(_: Path) -> Given:
     return Given(found.rows, found.exit_code, beside={"scenario": dict(found.facts)})
 
 
+@gives("whatif models")
+def whatif_models(_: Path) -> Given:
+    found = library.whatif_models()
+    return Given(list(found.rows), found.exit_code, {"models": len(found.rows)})
+
+
+@gives("whatif model")
+def whatif_model(_: Path) -> Given:
+    found = library.whatif_model("settings-4.1")
+    return Given(found.rows, found.exit_code, beside={"model": dict(found.facts)})
+
+
 @gives("whatif run")
 def whatif_run(_: Path) -> Given:
     run = library.play(library.scenario_named("hw-truncation-loss"), "0.10")

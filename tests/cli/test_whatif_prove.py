@@ -10,8 +10,6 @@ from typing import Any
 
 import pytest
 
-from kreplica.engine.explorer.families import FAMILIES
-
 Kreplica = Callable[..., Any]
 TINY = ("--replicas", "2", "--epochs", "1")
 
@@ -412,20 +410,7 @@ def test_a_model_of_a_consumer_group(kreplica: Kreplica) -> None:
     assert (refused.code, "consumer-group has room for 2 clients, 2 partitions and 1 fault" in refused.err) == (2, True)
 
 
-def test_the_help_names_every_model_and_invariant(kreplica: Kreplica) -> None:
-    told = " ".join(kreplica("whatif", "prove", "--help").out.split()).replace("- ", "-")  # lines end at hyphens
-    names = {name for family in FAMILIES for name in family.names}
-    mutants = {name for name in names if "-m" in name and name[-1].isdigit() and not name.startswith("async")}
-    assert mutants == {
-        *(f"kip-320-m{number}" for number in range(1, 8)),
-        *(f"quorum-m{number}" for number in range(1, 7)),
-        *(f"coordinator-m{number}" for number in range(1, 7)),
-        *(f"consumer-group-m{number}" for number in range(1, 4)),
-    }
-    last = [family.model_of(name, family.default) for family in FAMILIES for name in family.names]
-    invariants = {one.name for model in last for one in model.invariants}
-    assert len(invariants) == 34
-    goals = {one.name for model in last for one in model.goals}
-    assert len(goals) == 8
-    for name in (*(names - mutants), *invariants, *goals):
-        assert name in told
+def test_the_help_says_where_models_and_their_invariants_are_listed(kreplica: Kreplica) -> None:
+    told = " ".join(kreplica("whatif", "prove", "--help").out.split())
+    assert "kreplica whatif models lists them" in told
+    assert "kreplica whatif model NAME" in told

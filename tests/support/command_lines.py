@@ -39,6 +39,8 @@ ANSWERED: dict[str, list[str]] = {
     "whatif run": ["hw-truncation-loss", "--kafka-version", "0.10"],
     "whatif compare": ["hw-truncation-loss", "--kafka-version", "0.10,3.9"],
     "whatif fail": ["--dump", "sample", "--rack", "r1"],
+    "whatif models": [],
+    "whatif model": ["settings-4.1"],
     "whatif prove": ["--model", "truncate-to-hw", "--replicas", "2", "--log", "1", "--invariant", "weak-isr"],
     "whatif validate": [f"{COPIES[0] / 'data'}"],
     "assign": ["invoices", "--partitions", "6", "--replication-factor", "3", "--dump", "sample-healthy"],

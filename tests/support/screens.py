@@ -125,6 +125,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
         "whatif compare hw-truncation-loss --kafka-version 0.10,0.11,4.1",
     ),
     "whatif-fail": ("whatif fail --dump sample-healthy --broker 2", "whatif fail --dump sample --rack r1"),
+    "whatif-models": ("whatif models", "whatif model settings-4.1", "whatif model quorum-m1"),
     "whatif-prove": (
         "whatif prove --replicas 2",
         "whatif prove --model truncate-to-hw",

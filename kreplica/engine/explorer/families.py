@@ -139,7 +139,13 @@ PARTITION = Family(
 # -- a KRaft cluster, message by message
 
 
+def _require_records(name: str, records: int) -> None:
+    if records < 1:
+        raise UsageError(f"{name} needs a record that is written, to tell whether it is kept", "", "--records 1")
+
+
 def _kraft_model(name: str, bounds: KraftBounds) -> Model:
+    _require_records(name, bounds.records)
     if not 0 < bounds.min_isr <= bounds.isr <= bounds.replicas:
         raise UsageError("of the replicas so many are in sync as min ISR asks for at least, at most all")
     if bounds.replicas > MOST_REPLICAS or bounds.records > MOST_RECORDS:
@@ -234,7 +240,8 @@ ANSWERS = Family(
 
 
 def _settings_model(name: str, bounds: SettingsBounds) -> Model:
-    if bounds.replicas > settings_state.MOST_REPLICAS or not 0 < bounds.records <= settings_state.MOST_RECORDS:
+    _require_records(name, bounds.records)
+    if bounds.replicas > settings_state.MOST_REPLICAS or bounds.records > settings_state.MOST_RECORDS:
         most = f"{settings_state.MOST_REPLICAS} replicas and {settings_state.MOST_RECORDS} records"
         raise UsageError(f"{name} has room for {most}")
     if bounds.faults > settings_state.MOST_FAULTS:
@@ -348,7 +355,8 @@ QUORUM = Family(
 
 
 def _client_model(name: str, bounds: ClientBounds) -> Model:
-    if not 0 < bounds.records <= client_models.MOST_RECORDS or bounds.faults > client_models.MOST_FAULTS:
+    _require_records(name, bounds.records)
+    if bounds.records > client_models.MOST_RECORDS or bounds.faults > client_models.MOST_FAULTS:
         most = f"{client_models.MOST_RECORDS} records and {client_models.MOST_FAULTS} faults"
         raise UsageError(f"{name} has room for {most}")
     return client_models.model_of(name, bounds)
