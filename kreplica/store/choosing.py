@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from fnmatch import fnmatchcase
 
-from kreplica.store.layout import cluster_in, is_manifest_name, label_in, names_between, path_segment
+from kreplica.store.layout import clusters_in, is_manifest_name, label_in, names_between, own_names, path_segment
 
 _PATTERN_CHARACTERS = re.compile(r"[*?\[]")
 
@@ -47,16 +47,18 @@ def choose_names(
         span: The first and the last moment that are wanted.
         words_of: Reads the cluster's label and name from the manifest of that name; None if it cannot be read.
     """
-    own = list(filter(is_manifest_name, names))
+    own = own_names(names)
     strange = [name for name in names if not is_manifest_name(name)] if len(own) < len(names) else []
     inside = names_between(own, *span)
-    newest = {cluster_in(name): name for name in inside}
+    clusters = clusters_in(inside)
+    newest = dict(zip(clusters, inside, strict=True))
     if not patterns:
         sure, open_ones = frozenset(newest), frozenset[str]()
     else:
         sure, open_ones = _clusters(newest, patterns, words_of)
     wanted = sure | open_ones
-    chosen = inside if len(wanted) == len(newest) else [name for name in inside if cluster_in(name) in wanted]
+    some = (name for cluster, name in zip(clusters, inside, strict=True) if cluster in wanted)
+    chosen = inside if len(wanted) == len(newest) else list(some)
     return ChosenNames([*chosen, *strange], sure, len(own) - len(chosen))
 
 
@@ -70,8 +72,10 @@ def _clusters(
     if plain and {path_segment(pattern) for pattern in patterns} <= set(newest):
         return frozenset({path_segment(pattern) for pattern in patterns}), frozenset()
     open_ones = set()
-    for cluster in newest.keys() - sure:
-        words = words_of(newest[cluster])
+    for cluster, name in newest.items():  # in the order of their moments, as they were written: next to each other
+        if cluster in sure:
+            continue
+        words = words_of(name)
         if words is None:
             open_ones.add(cluster)
         elif any(fits(word, patterns) for word in words):

@@ -18,6 +18,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from operator import itemgetter
 from urllib.parse import quote, unquote
 
 from kreplica.system.stores.locations import Place
@@ -28,8 +29,9 @@ _LONGEST_SEGMENT = 100
 _MANIFEST_NAME = re.compile(
     r"(?P<taken_at>\d{8}T\d{6}\.\d{3}Z)-(?P<cluster>[A-Za-z0-9._%-]+)-(?P<random>[0-9a-f]{12})\.json", re.ASCII
 )
+_MANIFEST_NAMES = re.compile(r"(?:\d{8}T\d{6}\.\d{3}Z-[A-Za-z0-9._%-]{19,}+(?<=-[0-9a-f]{12}\.json)\n)*+", re.ASCII)
 is_manifest_name = _MANIFEST_NAME.fullmatch
-"""Match of a manifest's file name, None if it is no such name; 24,000 of them take 10 ms."""
+"""Match of a manifest's file name, None if it is no such name."""
 _CLUSTER_PART = slice(21, -18)
 _CUT = re.compile(r".{81,83}-[0-9a-f]{16}")
 
@@ -101,9 +103,25 @@ def parse_manifest_name(path: Place) -> Entry | None:
     return Entry(path, taken_at, match["cluster"])
 
 
+def own_names(names: Sequence[str]) -> Sequence[str]:
+    """Those of some file names that are names of manifests, in their order.
+
+    They are looked at all at once: 24,000 take 7 ms, one after the other 12.
+    """
+    lines = "\n".join([*names, ""])
+    if lines.count("\n") == len(names) and _MANIFEST_NAMES.fullmatch(lines):
+        return names
+    return list(filter(is_manifest_name, names))
+
+
 def cluster_in(name: str) -> str:
     """The cluster's part of the file name of a manifest."""
     return name[_CLUSTER_PART]
+
+
+def clusters_in(names: Sequence[str]) -> Sequence[str]:
+    """The cluster's part of each of many file names of manifests."""
+    return list(map(itemgetter(_CLUSTER_PART), names))
 
 
 def label_in(segment: str) -> str | None:

@@ -22,8 +22,8 @@ from kreplica.store.layout import (
     MANIFESTS,
     borders,
     cluster_in,
-    is_manifest_name,
     names_between,
+    own_names,
     parse_manifest_name,
     path_segment,
 )
@@ -135,7 +135,7 @@ def read_dump_directory(
     root = place_of(path)
     if may_be_manifest(root) and is_file(root):
         return read_snapshot_files(read_manifest(root, named=True))
-    names: Sequence[str] = list(filter(is_manifest_name, manifest_names(root)))
+    names = own_names(manifest_names(root))
     if not names:
         reason = "no snapshot is in it: its manifests folder holds no manifest"
         raise InputError(str(root), "", reason, f"take one: kreplica snapshot --out {root}")

@@ -1,11 +1,12 @@
-"""Schema and version that a manifest names: what this kreplica does not know is refused before it is decoded."""
+"""Schema and version that a manifest names: what this kreplica does not know is refused as that."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 from kreplica.errors import InputError
-from kreplica.system.untrusted_files import decode_json
+from kreplica.system.untrusted_files import MalformedError, decode_json
 
 AGAIN = "it is damaged or foreign: restore it from where it was copied, or remove it"
 
@@ -16,20 +17,41 @@ class _Version:
     schema_version: int
 
 
-def check_version(content: bytes, schema: str, newest: int, source: str) -> None:
-    """Refuses a manifest of another schema, or of a newer version.
+class _Versioned(Protocol):
+    @property
+    def schema(self) -> str: ...
+
+    @property
+    def schema_version(self) -> int: ...
+
+
+Document = TypeVar("Document", bound=_Versioned)
+
+
+def decode_versioned(content: bytes, kind: type[Document], schema: str, newest: int, source: str) -> Document:
+    """Decodes a manifest; one of another schema, or of a newer version, is refused as that, whatever else is in it.
 
     Args:
         content: Of its file.
+        kind: What it has to be.
         schema: The schema that it should be of.
         newest: The newest version that this kreplica reads.
         source: File name for errors.
 
     Raises:
         InputError: It is foreign, or of a newer kreplica.
-        MalformedError: It names no schema and version.
+        MalformedError: It is damaged, or names no schema and version.
     """
-    version = decode_json(content, _Version)
+    try:
+        document: Document = decode_json(content, kind)
+    except MalformedError:
+        _check(decode_json(content, _Version), schema, newest, source)
+        raise
+    _check(document, schema, newest, source)
+    return document
+
+
+def _check(version: _Versioned, schema: str, newest: int, source: str) -> None:
     if version.schema != schema:
         raise InputError(source, "", f"expected the schema {schema}, found {version.schema}", AGAIN)
     if version.schema_version > newest:

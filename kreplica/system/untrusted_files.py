@@ -15,6 +15,7 @@ import stat
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -87,14 +88,19 @@ def open_file(path: Path, *, named: bool = False) -> int:
     Raises:
         OSError: It cannot be opened, or is a device, a socket, a directory, or a pipe where none is taken.
     """
+    return _open(path, named=named)[0]
+
+
+def _open(path: Path, *, named: bool) -> tuple[int, os.stat_result]:
     refuse_special(path.stat(), named=named)  # before it is opened: to open a device may do something
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
-        refuse_special(os.fstat(descriptor), named=named)
+        status = os.fstat(descriptor)
+        refuse_special(status, named=named)
     except BaseException:
         os.close(descriptor)
         raise
-    return descriptor
+    return descriptor, status
 
 
 def refuse_special(status: os.stat_result, *, named: bool = False) -> None:
@@ -135,7 +141,11 @@ def read_whole(path: Path, most: int = MOST_BYTES, *, named: bool = True) -> byt
     Raises:
         OSError: As ``open_file``, or it cannot be read, or is longer than ``most`` bytes.
     """
-    return read_with_status(path, most, named=named)[0]
+    descriptor, status = _open(path, named=named)
+    try:
+        return b"".join(_pieces(_reader(descriptor, status), most))
+    finally:
+        os.close(descriptor)
 
 
 def read_with_status(path: Path, most: int, *, named: bool = True) -> tuple[bytes, os.stat_result]:
@@ -144,9 +154,9 @@ def read_with_status(path: Path, most: int, *, named: bool = True) -> tuple[byte
     Raises:
         OSError: As ``read_whole``.
     """
-    descriptor = open_file(path, named=named)
+    descriptor, status = _open(path, named=named)
     try:
-        return b"".join(_pieces(_reader(descriptor), most)), os.fstat(descriptor)
+        return b"".join(_pieces(_reader(descriptor, status), most)), os.fstat(descriptor)
     finally:
         os.close(descriptor)
 
@@ -157,9 +167,9 @@ def copy_whole(path: Path, copy: BinaryIO, most: int) -> None:
     Raises:
         OSError: As ``read_whole``, or the copy cannot be written.
     """
-    descriptor = open_file(path, named=True)
+    descriptor, status = _open(path, named=True)
     try:
-        for piece in _pieces(_reader(descriptor), most):
+        for piece in _pieces(_reader(descriptor, status), most):
             copy.write(piece)
     finally:
         os.close(descriptor)
@@ -204,9 +214,10 @@ def _pieces(read: Callable[[int], bytes], most: int) -> Iterator[bytes]:
         yield piece
 
 
-def _reader(descriptor: int) -> Callable[[int], bytes]:
+def _reader(descriptor: int, status: os.stat_result) -> Callable[[int], bytes]:
     """Reads a file, or a pipe whose writer may be still to come."""
-    status = os.fstat(descriptor)
+    if stat.S_ISREG(status.st_mode):
+        return partial(os.read, descriptor)
     waiting = stat.S_ISFIFO(status.st_mode) and status.st_dev != _device_of_pipes()
     deadline = time.monotonic() + WRITER_SECONDS
 

@@ -19,8 +19,8 @@ from kreplica.errors import InputError
 from kreplica.history.months.layout import CLOSED, OBSERVATIONS, OPEN, SAMPLES, UNKNOWN_CELLS, WHOLE, is_data_file
 from kreplica.history.months.log_steps import EXACT_TABLES, STEPS
 from kreplica.history.tables import TABLES
-from kreplica.store.versions import AGAIN, check_version
-from kreplica.system.untrusted_files import MalformedError, decode_json
+from kreplica.store.versions import AGAIN, decode_versioned
+from kreplica.system.untrusted_files import MalformedError
 
 HISTORY_SCHEMA = "kreplica/history/v1"
 SCHEMA_VERSION = 2
@@ -86,8 +86,7 @@ def decode_manifest(content: bytes, folder: str, source: str) -> HistoryManifest
         InputError: It is damaged, foreign, or of a newer kreplica.
     """
     try:
-        check_version(content, HISTORY_SCHEMA, SCHEMA_VERSION, source)
-        document = decode_json(content, _Document)
+        document = decode_versioned(content, _Document, HISTORY_SCHEMA, SCHEMA_VERSION, source)
     except MalformedError as error:
         raise InputError(source, "", f"not a manifest of a history: {error}", AGAIN) from None
     for file in document.files:

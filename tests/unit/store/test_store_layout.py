@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kreplica.store.layout import SnapshotName, parse_manifest_name, path_segment
+from kreplica.store.layout import SnapshotName, is_manifest_name, own_names, parse_manifest_name, path_segment
 
 MOMENT = datetime(2026, 3, 1, 0, 30, 5, 7000, tzinfo=UTC)
 
@@ -76,3 +76,23 @@ def test_names_of_manifests_are_read_back(moment: datetime, label: str) -> None:
 )
 def test_other_names_are_no_manifests(name: str) -> None:
     assert parse_manifest_name(Path(name)) is None
+
+
+@pytest.mark.parametrize(
+    "strange",
+    [
+        "20260301T003005.007Z--0123456789ab.json",
+        "20260301T003005.007Z-0123456789ab.json",
+        "20260301T003005.007Z-abc-0123456789ag.json",
+        "20260301T003005.007Z-a/c-0123456789ab.json",
+        "20260301T003005.007Z-abc-0123456789ab.json\n20260301T003005.007Z-abc-0123456789ab.json",
+        "20260301T003005.007Z-abc-0123456789ab.json\n",
+        "\u0662\u066026301T003005.007Z-abc-0123456789ab.json",
+        "",
+    ],
+)
+def test_names_looked_at_together_are_those_looked_at_one_by_one(strange: str) -> None:
+    own = [SnapshotName(MOMENT, label, "0123456789ab").manifest.partition("/")[2] for label in ("a", "b-0", "c" * 100)]
+    for names in ([], own, [strange], [strange, *own], [*own, strange, *own]):
+        assert list(own_names(names)) == [name for name in names if is_manifest_name(name)]
+    assert strange not in own_names([*own, strange])
