@@ -18,9 +18,9 @@ from commands.shared.options.common import (
     OutputOption,
     SourceOptions,
     TopicOption,
-    replace_parameter,
     takes_sources_as_of,
 )
+from commands.shared.options.groups import replace_parameter
 from commands.shared.printing.output import OutputFormat, emit
 from kreplica.errors import ExitCode, UsageError
 

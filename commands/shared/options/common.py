@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 import os
 import shlex
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from commands.shared.help import CONNECTION, OUTPUT
+from commands.shared.options.groups import replace_parameter
 from commands.shared.printing.output import OutputFormat
 from kreplica.errors import UsageError
 
@@ -297,35 +297,3 @@ def _with_sources(command: Callable[..., None], known: dict[str, tuple[Any, Any]
         return SourceOptions(**{name: given.pop(renamed.get(name, name)) for name in known})
 
     return replace_parameter(command, "sources", shared, gathered)
-
-
-def replace_parameter(
-    command: Callable[..., None],
-    name: str,
-    options: Sequence[inspect.Parameter],
-    gather: Callable[[dict[str, Any]], object],
-) -> Callable[..., None]:
-    """A command with options in place of one of its parameters; they stand before the others.
-
-    Args:
-        command: Has the parameter.
-        name: Its name.
-        options: In its place.
-        gather: Takes their values out of all that were given, and makes the argument of them.
-    """
-    signature = inspect.signature(command, eval_str=True)
-    own = [
-        parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-        for parameter in signature.parameters.values()
-        if parameter.name != name
-    ]
-
-    @functools.wraps(command)
-    def wrapper(**given: Any) -> None:
-        argument = gather(given)
-        command(**{name: argument}, **given)
-
-    wrapper.__signature__ = inspect.Signature([*options, *own])  # type: ignore[attr-defined]
-    wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in [*options, *own]}
-    del wrapper.__wrapped__
-    return wrapper

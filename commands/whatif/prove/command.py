@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from commands.shared.help import examples
 from commands.shared.options.common import OutputOption
+from commands.shared.options.groups import takes
+from commands.whatif.prove.bounds import FaultOptions, SizeOptions, bounds_of
 
 if TYPE_CHECKING:
     from kreplica.engine.explorer.explored import Progress as Explored
-    from kreplica.engine.explorer.families import ProofBounds
 
 
 def register(group: typer.Typer) -> None:
@@ -32,16 +32,13 @@ def register(group: typer.Typer) -> None:
 
 
 MODEL = "What is proved"
-BOUNDS = "Bounds (each model has its own: kreplica whatif model NAME)"
-FAULTS = "Faults, so many at most"
 ANSWER = "The search and its answer"
 
 
-def _number(name: str, text: str, least: int = 0, most: int = 8, panel: str = BOUNDS) -> Any:
-    return typer.Option(name, min=least, max=most, metavar="N", rich_help_panel=panel, help=text)
-
-
+@takes("size", SizeOptions)
+@takes("faults", FaultOptions)
 def prove(
+    *,
     model: Annotated[
         str,
         typer.Option(
@@ -68,42 +65,8 @@ def prove(
             " flush.messages; may be repeated.",
         ),
     ] = None,
-    replicas: Annotated[int | None, _number("--replicas", "Replicas, brokers or controllers.", 1, 5)] = None,
-    log: Annotated[int | None, _number("--log", "Most records of a log.", 1)] = None,
-    records: Annotated[int | None, _number("--records", "Records that are written.")] = None,
-    epochs: Annotated[int | None, _number("--epochs", "The largest epoch: of the leader or the partition.")] = None,
-    min_isr: Annotated[int | None, _number("--min-isr", "min.insync.replicas.", 1, 5)] = None,
-    in_sync: Annotated[int | None, _number("--in-sync", "Replicas in sync at first.", 1, 5)] = None,
-    first_leader: Annotated[
-        int | None, _number("--first-leader", "The broker that leads at first; 1 is the preferred one.", 1, 5)
-    ] = None,
-    messages: Annotated[int | None, _number("--messages", "Messages under way at once.", 1, 32)] = None,
-    clients: Annotated[
-        int | None, _number("--clients", "Producers with one transactional id, or consumers of a group.", 1)
-    ] = None,
-    partitions: Annotated[
-        int | None, _number("--partitions", "Partitions that a producer adds, or a group consumes.", 1)
-    ] = None,
-    faults: Annotated[int | None, _number("--faults", "Faults of any kind.", 0, 5, FAULTS)] = None,
-    fences: Annotated[
-        int | None, _number("--fences", "Brokers that run and are fenced, or controllers cut off.", panel=FAULTS)
-    ] = None,
-    losses: Annotated[int | None, _number("--losses", "Brokers that crash and lose their log.", panel=FAULTS)] = None,
-    stops: Annotated[
-        int | None, _number("--stops", "Brokers or controllers that crash and keep their log.", panel=FAULTS)
-    ] = None,
-    shrinks: Annotated[
-        int | None, _number("--shrinks", "Times that a leader takes a follower for too slow.", panel=FAULTS)
-    ] = None,
-    cut_offs: Annotated[
-        int | None, _number("--cut-offs", "Times that a broker that is up is fenced, or slow.", 0, 5, FAULTS)
-    ] = None,
-    power_losses: Annotated[
-        int | None, _number("--power-losses", "Times that the machine of one broker loses power.", 0, 5, FAULTS)
-    ] = None,
-    power_losses_of_all: Annotated[
-        int | None, _number("--power-losses-of-all", "Times that all machines lose power at once.", 0, 5, FAULTS)
-    ] = None,
+    size: SizeOptions,
+    faults: FaultOptions,
     symmetry: Annotated[
         bool,
         typer.Option(
@@ -156,28 +119,7 @@ def prove(
     from kreplica.engine.explorer.proof import whatif_prove
     from kreplica.scenarios.counterexamples import replays_of
 
-    given = {
-        "replicas": replicas,
-        "log": log,
-        "records": records,
-        "clients": clients,
-        "partitions": partitions,
-        "last_epoch": epochs,
-        "min_isr": min_isr,
-        "isr": in_sync,
-        "fences": fences,
-        "losses": losses,
-        "stops": stops,
-        "shrinks": shrinks,
-        "messages": messages,
-        "faults": faults,
-        "first_leader": first_leader,
-        "cut_offs": cut_offs,
-        "power_losses": power_losses,
-        "power_losses_of_all": power_losses_of_all,
-        **_settings(settings or ()),
-    }
-    bounds = _bounds(model, {name: value for name, value in given.items() if value is not None})
+    bounds = bounds_of(model, size, faults, settings or ())
     with Progress() as line:
 
         def report(explored: Explored) -> None:
@@ -194,48 +136,3 @@ def prove(
         write_plan(save_plan, next(iter(replays.values())).file)
     emit(answer, output, lambda console: show(proof, replays, save, save_plan, console))
     raise typer.Exit(proof.exit_code)
-
-
-def _settings(given: Sequence[str]) -> dict[str, int]:
-    """Settings by the names of bounds."""
-    from kreplica.engine.rules.replication.acknowledgement import ACKS_ALL
-    from kreplica.errors import UsageError
-
-    values: dict[str, tuple[str, dict[str, int]]] = {
-        "acks": ("acks", {"0": 0, "1": 1, "all": ACKS_ALL, "-1": ACKS_ALL}),
-        "min.insync.replicas": ("min_isr", {str(number): number for number in range(1, 6)}),
-        "unclean.leader.election.enable": ("unclean", {"true": True, "false": False}),
-        "flush.messages": ("flush_messages", {str(number): number for number in range(1, 4)}),
-    }
-    found: dict[str, int] = {}
-    for pair in given:
-        key, _, text = pair.partition("=")
-        if key not in values or text not in values[key][1]:
-            raise UsageError(
-                f"--set {pair!r} is none of: acks=1 or all, min.insync.replicas=1 to 5,"
-                " unclean.leader.election.enable=true or false, flush.messages=1 to 3"
-            )
-        name, numbers = values[key]
-        found[name] = numbers[text]
-    return found
-
-
-def _bounds(model: str, given: dict[str, Any]) -> ProofBounds:
-    """The bounds of a model's family, with those that were given."""
-    from kreplica.engine.explorer.catalogue import option_of
-    from kreplica.engine.explorer.families import family_of
-    from kreplica.engine.explorer.kraft.state import KraftBounds
-    from kreplica.engine.explorer.settings.state import SettingsBounds
-    from kreplica.errors import UsageError
-
-    default = family_of(model).default
-    for name in given.keys() - set(default._fields):
-        known = ", ".join(map(option_of, default._fields))
-        raise UsageError(f"{option_of(name)} is no bound of {model}", fix=f"one of {known}")
-    if isinstance(default, KraftBounds) and "replicas" in given:
-        given = {"isr": given["replicas"], **given}
-    if isinstance(default, KraftBounds | SettingsBounds) and "replicas" in given:
-        given = {"min_isr": min(default.min_isr, given["replicas"]), **given}
-    if isinstance(default, SettingsBounds) and "faults" in given:
-        given = {"stops": given["faults"], **given}
-    return default._replace(**given)
