@@ -21,7 +21,9 @@ TopicArgument = Annotated[
 ]
 InOption = Annotated[
     str,
-    typer.Option("--in", metavar="HISTORY", help="The history of kreplica audit ingest, a path or s3://BUCKET/PREFIX."),
+    typer.Option(
+        "--in", "--dump", metavar="HISTORY", help="The history of kreplica audit ingest, a path or s3://BUCKET/PREFIX."
+    ),
 ]
 PartitionOption = Annotated[
     int | None,

@@ -331,3 +331,9 @@ def test_the_packaged_fleet(kreplica: Any, tmp_path: Path) -> None:
     states = [one for one, _ in groupby(printed)]
     assert [(row["leader"], row["isr"]) for row in ended.document["stretches"]] == states
     assert len(states) == 4
+
+
+def test_a_history_is_named_as_other_commands_name_it(kreplica: Any, kept: Path) -> None:
+    named = [kreplica("history", "orders-0", option, str(kept), "-o", "json") for option in ("--in", "--dump")]
+    assert named[0].document == named[1].document
+    assert named[0].code == 0
