@@ -15,12 +15,11 @@ from commands.shared.groups import GroupWithOwnCommand, register_subcommands
 from commands.shared.help import examples
 from commands.shared.locations import path_of_this_machine
 from commands.shared.options.baseline import BaselineOption, refuse_beside_baseline
-from commands.shared.options.common import ExitZeroOption, OutputOption
+from commands.shared.options.common import ExitZeroOption, OutputOption, exit_of
 from commands.shared.options.history import ClusterOption, SinceOption, UntilOption, wanted_of
 from commands.shared.options.mutes import NoMutesOption
 from commands.shared.options.rules import FailOn, FailOnOption, RuleOption, known_rules
 from commands.shared.options.spark import MasterOption, RemoteOption, SettingOption, settings_of
-from kreplica.errors import ExitCode
 
 _NAMES = ("ingest", "incidents", "incident", "resilience", "slo", "mute", "unmute", "mutes")
 
@@ -225,4 +224,4 @@ def audit(
         answer = answer_to(audited, output, counts_only=counts)
         code = audited.exit_code(Severity(fail_on))
         emit(answer, output, lambda console: show(audited, folders, code, console, counts_only=counts))
-    raise typer.Exit(ExitCode.OK if exit_zero and code is ExitCode.FINDINGS else code)
+    raise exit_of(code, exit_zero=exit_zero)

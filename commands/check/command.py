@@ -16,11 +16,11 @@ from commands.shared.options.common import (
     OutputOption,
     SourceOptions,
     TopicOption,
+    exit_of,
     narrowed,
     takes_sources_as_of,
 )
 from commands.shared.options.rules import FailOn, FailOnOption, RuleOption, known_rules
-from kreplica.errors import ExitCode
 
 if TYPE_CHECKING:
     from kreplica.health.findings import Finding
@@ -88,7 +88,7 @@ def check(
     ]
     emit(answer, output, lambda console: show(answer, views, console, each=everything or bool(rule)))
     code = checked.exit_code
-    raise typer.Exit(ExitCode.OK if exit_zero and code is ExitCode.FINDINGS else code)
+    raise exit_of(code, exit_zero=exit_zero)
 
 
 def _summary(findings: Sequence[Finding]) -> dict[str, object]:

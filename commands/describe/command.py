@@ -18,6 +18,7 @@ from commands.shared.options.common import (
     OutputOption,
     SourceOptions,
     TopicOption,
+    exit_of,
     takes_sources_as_of,
 )
 from commands.shared.options.groups import replace_parameter
@@ -110,7 +111,7 @@ def describe(
     question = Question(filters, everything, group_by, *selection, timed=timed, measure=seconds, most_age=age)
     if watch is None:
         code, _ = _answer_once(sources, question, output)
-        raise typer.Exit(ExitCode.OK if exit_zero and code is ExitCode.FINDINGS else code)
+        raise exit_of(code, exit_zero=exit_zero)
     _watch(sources, question, output, watch)
 
 

@@ -13,9 +13,10 @@ from commands.shared.options.common import (
     ExitZeroOption,
     OutputOption,
     SourceOptions,
+    exit_of,
     takes_sources,
 )
-from kreplica.errors import ExitCode, UsageError
+from kreplica.errors import UsageError
 
 
 def register(app: typer.Typer) -> None:
@@ -91,4 +92,4 @@ def disks(
     found = answer(sources, parse_ids(broker or ()), top, since, limits)
     emit(found.answer, output, lambda console: show(found, sources, console))
     code = found.found.exit_code
-    raise typer.Exit(ExitCode.OK if exit_zero and code is ExitCode.FINDINGS else code)
+    raise exit_of(code, exit_zero=exit_zero)

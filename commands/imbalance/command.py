@@ -11,10 +11,10 @@ from commands.shared.options.common import (
     OutputOption,
     SourceOptions,
     TopicOption,
+    exit_of,
     narrowed,
     takes_sources_as_of,
 )
-from kreplica.errors import ExitCode
 
 
 def register(app: typer.Typer) -> None:
@@ -53,4 +53,4 @@ def imbalance(
     views = [BalancedView(one, f"{sources.again(one.snapshot.name)}{narrow}") for one in found.clusters]
     emit(answer(found), output, lambda console: show(views, console))
     code = found.exit_code
-    raise typer.Exit(ExitCode.OK if exit_zero and code is ExitCode.FINDINGS else code)
+    raise exit_of(code, exit_zero=exit_zero)

@@ -13,10 +13,10 @@ from commands.shared.options.common import (
     OutputOption,
     SourceOptions,
     TopicOption,
+    exit_of,
     takes_sources_as_of,
 )
 from commands.shared.options.rules import FailOn, FailOnOption
-from kreplica.errors import ExitCode
 
 
 def register(app: typer.Typer) -> None:
@@ -66,4 +66,4 @@ def recommend(
     found = answer(sources, clients, topic, Severity(fail_on), exclude_internal=exclude_internal)
     emit(found.answer, output, lambda console: show(found, console))
     code = found.found.exit_code
-    raise typer.Exit(ExitCode.OK if exit_zero and code is ExitCode.FINDINGS else code)
+    raise exit_of(code, exit_zero=exit_zero)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from commands.shared.options.common import exit_of
 from commands.shared.printing.verdicts import BY_EXPECTATION, EXIT_CODES, code_of, severity_color
 from kreplica.errors import ExitCode
 from kreplica.health.rules import Severity
@@ -76,8 +77,9 @@ def test_on_files(kreplica: Any, words: list[str]) -> None:
 def test_the_worst_word_of_several_counts() -> None:
     assert code_of("HEALTHY", "INCOMPLETE") is ExitCode.INCOMPLETE
     assert code_of("HEALTHY", "INCOMPLETE", "UNHEALTHY") is ExitCode.FINDINGS
-    assert code_of("UNHEALTHY", exit_zero=True) is ExitCode.OK
-    assert code_of("INCOMPLETE", exit_zero=True) is ExitCode.INCOMPLETE
+    ends = [exit_of(code, exit_zero=True).exit_code for code in (ExitCode.FINDINGS, ExitCode.INCOMPLETE)]
+    assert ends == [ExitCode.OK, ExitCode.INCOMPLETE]
+    assert exit_of(ExitCode.FINDINGS, exit_zero=False).exit_code is ExitCode.FINDINGS
     assert code_of("HEALTHY") is ExitCode.OK
 
 

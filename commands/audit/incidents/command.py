@@ -9,11 +9,10 @@ import typer
 from commands.shared.cluster_groups import ClusterGroupOption, clusters_of, groups_of
 from commands.shared.help import examples
 from commands.shared.options.baseline import BaselineOption
-from commands.shared.options.common import ExitZeroOption, OutputOption
+from commands.shared.options.common import ExitZeroOption, OutputOption, exit_of
 from commands.shared.options.history import ClusterOption, HistoryArgument, SinceOption, UntilOption, wanted_of
 from commands.shared.options.mutes import NoMutesOption
 from commands.shared.options.rules import FailOn, FailOnOption
-from kreplica.errors import ExitCode
 
 
 def register(group: typer.Typer) -> None:
@@ -70,4 +69,4 @@ def incidents(
         found = found.without(earlier)
     code = found.exit_code(Severity(fail_on))
     emit(answer_to(found), output, lambda console: show(found, history, code, console))
-    raise typer.Exit(ExitCode.OK if exit_zero and code is ExitCode.FINDINGS else code)
+    raise exit_of(code, exit_zero=exit_zero)

@@ -6,9 +6,8 @@ import typer
 
 from commands.shared.cluster_groups import ClusterGroupOption, clusters_of
 from commands.shared.help import examples
-from commands.shared.options.common import ExitZeroOption, OutputOption
+from commands.shared.options.common import ExitZeroOption, OutputOption, exit_of
 from commands.shared.options.history import ClusterOption, HistoryArgument, SinceOption, UntilOption, wanted_of
-from kreplica.errors import ExitCode
 
 
 def register(group: typer.Typer) -> None:
@@ -47,4 +46,4 @@ def resilience(
     found = resilience_in(history, wanted_of(clusters_of(cluster, cluster_group), since, until), processors())
     code = found.exit_code
     emit(answer_to(found), output, lambda console: show(found, history, console))
-    raise typer.Exit(ExitCode.OK if exit_zero and code is ExitCode.FINDINGS else code)
+    raise exit_of(code, exit_zero=exit_zero)

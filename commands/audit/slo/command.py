@@ -9,9 +9,8 @@ import typer
 
 from commands.shared.cluster_groups import ClusterGroupOption, clusters_of
 from commands.shared.help import examples
-from commands.shared.options.common import ExitZeroOption, OutputOption
+from commands.shared.options.common import ExitZeroOption, OutputOption, exit_of
 from commands.shared.options.history import ClusterOption, HistoryArgument, SinceOption, UntilOption, wanted_of
-from kreplica.errors import ExitCode
 
 
 class By(StrEnum):
@@ -65,4 +64,4 @@ def slo(
     found = outages_in(history, objective, OutagesBy(by.value), wanted, processors())
     code = found.exit_code
     emit(answer_to(found), output, lambda console: show(found, history, console))
-    raise typer.Exit(ExitCode.OK if exit_zero and code is ExitCode.FINDINGS else code)
+    raise exit_of(code, exit_zero=exit_zero)

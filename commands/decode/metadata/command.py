@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from commands.shared.help import examples
-from commands.shared.options.common import ExitZeroOption, OutputOption, StdinFilenameOption, TopicOption
+from commands.shared.options.common import ExitZeroOption, OutputOption, StdinFilenameOption, TopicOption, exit_of
 from kreplica.errors import UsageError
 from kreplica.formats.metadata_log.changes import ChangeKind
 
@@ -103,7 +103,7 @@ def metadata(
     again = [*named, *([] if stdin_filename is None else [OPTION, stdin_filename])]
     dump = None if "-" in paths else paths[0] if len(paths) == 1 and not others else str(files.home)  # there it is text
     emit(answer, output, lambda console: show(answer, console, again=again, dump=dump, who_led=who_led, listed=listed))
-    raise typer.Exit(code_of(verdict(answer.summary, len(rows), who_led, listed)[0], exit_zero=exit_zero))
+    raise exit_of(code_of(verdict(answer.summary, len(rows), who_led, listed)[0]), exit_zero=exit_zero)
 
 
 def _end(files: MetadataFiles, end: LogEnd) -> Row:

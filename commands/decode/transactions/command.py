@@ -10,7 +10,7 @@ import typer
 
 from commands.decode.as_of import AsOfOffsetOption, AsOfTimeOption, parse_as_of
 from commands.shared.help import examples
-from commands.shared.options.common import LARGEST_INT32, ExitZeroOption, OutputOption, StdinFilenameOption
+from commands.shared.options.common import LARGEST_INT32, ExitZeroOption, OutputOption, StdinFilenameOption, exit_of
 from kreplica.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def transactions(
     with named_files(paths, stdin_filename) as names:
         show = _show_hanging if hanging else _show_events if events else _show_state
         code = show(names, asked, output)
-    raise typer.Exit(ExitCode.OK if exit_zero and code is ExitCode.FINDINGS else code)
+    raise exit_of(code, exit_zero=exit_zero)
 
 
 def _show_hanging(paths: Sequence[str], asked: TransactionQuestion, output: OutputFormat | None) -> ExitCode:

@@ -18,7 +18,7 @@ import typer
 from commands.shared.help import CONNECTION, OUTPUT
 from commands.shared.options.groups import replace_parameter
 from commands.shared.printing.output import OutputFormat
-from kreplica.errors import UsageError
+from kreplica.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from kreplica.config.handle import ClusterHandle
@@ -193,6 +193,16 @@ _HISTORY_PARAMETERS: dict[str, tuple[Any, Any]] = {
         None,
     ),
 }
+
+
+def exit_of(code: ExitCode, *, exit_zero: bool) -> typer.Exit:
+    """The end of a command; with ``--exit-zero`` findings end with 0.
+
+    Args:
+        code: Exit code without that option.
+        exit_zero: Whether it was given.
+    """
+    return typer.Exit(ExitCode.OK if exit_zero and code is ExitCode.FINDINGS else code)
 
 
 def narrowed(topics: str | None, exclude_internal: bool, brokers: Sequence[int] = ()) -> str:

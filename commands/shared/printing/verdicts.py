@@ -82,13 +82,11 @@ def severity_color(severity: Severity) -> str:
     return _SEVERITY_COLORS[severity.rank - 1]
 
 
-def code_of(*words: str, exit_zero: bool = False) -> ExitCode:
+def code_of(*words: str) -> ExitCode:
     """The exit code of a command that says these words, one for each cluster: the worst of theirs.
 
     Args:
         words: First words of the verdicts.
-        exit_zero: Findings end with 0.
     """
     codes = {EXIT_CODES[word] for word in words}
-    worst = next((code for code in _WORST_FIRST if code in codes), ExitCode.OK)
-    return ExitCode.OK if exit_zero and worst is ExitCode.FINDINGS else worst
+    return next((code for code in _WORST_FIRST if code in codes), ExitCode.OK)
