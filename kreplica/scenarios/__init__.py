@@ -145,7 +145,7 @@ def scenario_named(name: str) -> Scenario:
         UsageError: There is none of that name; the nearest ones are given.
     """
     if name in MODULES:
-        module: _Holder = importlib.import_module(f"{__name__}.{MODULES[name]}.{name.replace('-', '_')}")
+        module: _Holder = importlib.import_module(f"{__name__}.library.{MODULES[name]}.{name.replace('-', '_')}")
         return module.SCENARIO
     for point in entry_points(group=GROUP):
         if point.name == name:

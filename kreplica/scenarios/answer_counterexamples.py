@@ -13,8 +13,8 @@ from kreplica.engine.explorer.model import Model, Taken
 from kreplica.engine.fault_plan import At, Crash, ExpireSession, Slow, Step
 from kreplica.engine.plan_file import PlanFile
 from kreplica.engine.setup import MILLISECOND, SECOND
+from kreplica.scenarios.library.truncation.stale_fenced_answer import SCENARIO
 from kreplica.scenarios.playing import Run, play
-from kreplica.scenarios.truncation.stale_fenced_answer import SCENARIO
 
 FOLLOWER, MOST_DEATHS = 1, 2
 BEGIN, APART, BEHIND = 3 * SECOND, 2 * SECOND, 1 * SECOND

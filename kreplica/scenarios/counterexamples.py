@@ -39,9 +39,9 @@ from kreplica.engine.setup import MILLISECOND, SECOND
 from kreplica.engine.trace import Kind
 from kreplica.engine.versions.supported import Truncation, version_named
 from kreplica.scenarios.answer_counterexamples import plan_of_answers, played_answers
+from kreplica.scenarios.library.truncation.counterexample import SCENARIO
 from kreplica.scenarios.playing import Run, play
 from kreplica.scenarios.power_counterexamples import FLUSH, FLUSHING, played_without_power, power_plan
-from kreplica.scenarios.truncation.counterexample import SCENARIO
 
 FLAWED = {
     "truncate-to-hw": ("0.8.1", "0.11"),

@@ -22,7 +22,7 @@ from kreplica.engine.plan_file import PlanFile
 from kreplica.engine.settings import parse
 from kreplica.engine.setup import SECOND
 from kreplica.model.settings import MIN_ISR, UNCLEAN
-from kreplica.scenarios.durability.power_loss_of_all import SCENARIO
+from kreplica.scenarios.library.durability.power_loss_of_all import SCENARIO
 from kreplica.scenarios.playing import Run, play
 
 FLUSH = "flush.messages"

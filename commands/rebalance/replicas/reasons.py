@@ -139,9 +139,9 @@ class ReasonOptions:
         Raises:
             UsageError: Options exclude each other, or name nothing that there can be.
         """
-        return (*self._dead_for(), *self._named(), *self._reliefs())
+        return (*self._dead_for(), *self._of_options(), *self._reliefs())
 
-    def _named(self) -> list[Reason]:
+    def _of_options(self) -> list[Reason]:
         from kreplica.planner.reassignment.request import Measure, Reason, ReasonKind
 
         named = {"repair": self.repair, "drain": self.drain, "add": self.add}

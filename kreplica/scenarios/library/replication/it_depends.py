@@ -3,7 +3,7 @@
 from kreplica.engine.fault_plan import At, Cut, Step, When
 from kreplica.engine.setup import MILLISECOND, SECOND, ProducerSetup, TopicSetup, cluster, sends
 from kreplica.engine.trace import Kind
-from kreplica.scenarios.replication.high_watermark_of_the_isr import high_watermarks
+from kreplica.scenarios.library.replication.high_watermark_of_the_isr import high_watermarks
 from kreplica.scenarios.scenario import Case, Scenario
 
 SCENARIO = Scenario(
