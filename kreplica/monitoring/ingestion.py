@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from kreplica.errors import KreplicaError, UsageError
@@ -118,5 +119,9 @@ def _candidates(path: Place, cluster: str | None) -> tuple[list[Candidate], list
 
 def _candidate(path: Place, cluster: str | None) -> Candidate:
     snapshot = read_dump(str(path))
+    label = snapshot.cluster_id or cluster
+    if label is not None and snapshot.name == str(path):
+        # The name of a file is none of a cluster: the same snapshot from another path would be another one.
+        snapshot = replace(snapshot, name=label)
     incoming = Incoming(taken_ms_of(snapshot), digest_of_snapshot(snapshot), lambda: snapshot, str(path), held=True)
-    return Candidate(snapshot.cluster_id or cluster, snapshot.name, incoming)
+    return Candidate(label, snapshot.name, incoming)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -74,6 +75,20 @@ def test_text_without_an_id_is_taken_in_when_somebody_says_whose_it_is(kreplica:
     (row,) = pq.ParquetFile(observation).read().to_pylist()
     assert {"leader", "replicas", "isr"} <= set(row["partitions"].split())
     assert (row["partitions_whole"], row["log_dirs"], row["cluster_id"]) == (False, None, None)
+
+
+def test_the_same_dump_from_another_path_is_known(
+    kreplica: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "topics.txt").write_text(TOPICS)
+    (tmp_path / "copies").mkdir()
+    shutil.copy2(tmp_path / "topics.txt", tmp_path / "copies" / "other.txt")
+    monkeypatch.chdir(tmp_path)
+    line = ("--cluster", "prod", "--into", str(tmp_path / "history"), "-o", "json")
+    named = ("topics.txt", str(tmp_path / "topics.txt"), "copies/other.txt")
+    ends = [kreplica("audit", "ingest", path, *line) for path in named]
+    assert [ingested(ended) for ended in ends] == [{"prod": (1, 0)}, {"prod": (0, 1)}, {"prod": (0, 1)}]
+    assert [row["name"] for ended in ends for row in ended.document["ingested"]] == ["prod"] * 3
 
 
 def test_what_is_no_dump_is_named_and_the_rest_is_taken_in(kreplica: Any, tmp_path: Path) -> None:
