@@ -14,6 +14,7 @@ import pytest
 from kreplica.errors import InputError
 from kreplica.model.tables.schema import BROKERS, PARTITIONS, TABLES
 from kreplica.model.tables.table import Table
+from kreplica.store import parquet
 from kreplica.store.manifest import SnapshotFacts
 from kreplica.store.parquet import TableReader, encode_table
 from kreplica.store.reading import SnapshotReader, list_manifests, read_snapshot_files
@@ -48,6 +49,31 @@ def test_columns_of_the_same_bytes_are_taken_over_and_others_are_decoded() -> No
     assert rows_of(other) == rows_of(moved)
     back = reader.read(encode_table(partitions([1, 2, None], [[1], [2, 1], []]), FACTS), "back")
     assert rows_of(back) == rows_of(first)
+
+
+def test_a_file_that_differs_in_its_facts_alone_is_not_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    reader, table = TableReader(PARTITIONS), partitions([1, 2, None], [[1], [2, 1], []])
+    first, footer = reader.read_with_footer(encode_table(table, FACTS), "first", 3)
+    facts = replace(FACTS, taken_at=NOON.replace(hour=13))
+    later = encode_table(table, facts)
+    moved = encode_table(partitions([1, 1, None], [[1], [2, 1], []]), facts)
+    alone = TableReader(PARTITIONS).read_with_footer(later, "later")[1]
+
+    def refuse(content: object, _: object) -> object:
+        raise InputError("it", "", "was opened")
+
+    monkeypatch.setattr(parquet, "_opened", refuse)
+    with pytest.raises(InputError, match="was opened"):
+        TableReader(PARTITIONS).read(later, "read alone", 3)
+    again, texts = reader.read_with_footer(later, "later", 3)
+    assert again is first
+    assert texts == alone != footer
+    flipped = [later[:at] + bytes([later[at] ^ 1]) + later[at + 1 :] for at in (8, len(later) - 40)]
+    for other in (moved, later[:-1], *flipped):
+        with pytest.raises(InputError, match="was opened"):
+            reader.read(other, "other", 3)
+    with pytest.raises(InputError, match="was opened"):
+        reader.read(later, "of other rows", 4)
 
 
 def test_rows_that_came_or_went_are_read() -> None:
