@@ -2,11 +2,14 @@
 
     python benchmarks/audit_over_time.py --clusters 10 --times 20 --partitions 10000
     python benchmarks/audit_over_time.py --clusters 40 --times 50 --partitions 20000 --keep FOLDER
+    python benchmarks/audit_over_time.py --clusters 40 --times 50 --partitions 20000 --long
 
 Clusters are made from a seed: partitions fall out of sync, flap and come back, leaders move, brokers fail and topics
 are made anew. DuckDB counts and folds the snapshots of half of the clusters. Spark judges them, then the history that
 they are taken into, several times in one session. Then kreplica audit does, over half of the clusters and over all of
-them, which tells what an added row costs. Processor time is that of the JVM, of this process and of those it starts.
+them, which tells what an added row costs; with --long there are as many clusters again, made in the same way, and the
+command is run over all of these, too, which tells whether each row costs the same. DuckDB and the session judge no more
+than without it. Processor time is that of the JVM, of this process and of those it starts.
 """
 
 from __future__ import annotations
@@ -36,6 +39,7 @@ from kreplica.model.tables.schema import BROKERS, PARTITIONS
 from kreplica.model.tables.table import Table
 from kreplica.store.selection import Wanted
 from kreplica.store.writing import write_snapshot
+from kreplica.system import durable_files
 from kreplica.system.stores.storage import LocalStorage
 
 START = datetime(2026, 3, 2, tzinfo=UTC)
@@ -52,6 +56,7 @@ def main() -> int:
     parser.add_argument("--times", type=int, default=20)
     parser.add_argument("--partitions", type=int, default=10_000, help="of each cluster")
     parser.add_argument("--keep", type=Path, help="make the fleet here, or use the one that is there")
+    parser.add_argument("--long", action="store_true", help="as many clusters again, for the whole command")
     parser.add_argument("--warm", type=int, default=2, help="runs in a session after the first one")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
@@ -60,13 +65,29 @@ def main() -> int:
         if not dumps.is_dir():
             write_fleet(dumps, options)
             ingest(stored_snapshots([dumps])[0], LocalStorage(history), compact=True)
-        rows = options.clusters * options.times * options.partitions
-        print(f"{rows} rows, {options.clusters} clusters by {options.times} snapshots, load {os.getloadavg()[0]:.1f}")
-        half = tuple(f"cluster-{number:04}" for number in range(options.clusters // 2))
+        count = clusters_of(options)
+        rows = count * options.times * options.partitions
+        print(f"{rows} rows, {count} clusters by {options.times} snapshots, load {os.getloadavg()[0]:.1f}", flush=True)
+        half = names_of(options.clusters // 2)
         wrong = compare(dumps, history, half, options.warm)
         for place in (dumps, history):
-            commands(place, half, options)
+            commands(place, options)
         return 1 if wrong else 0
+
+
+def clusters_of(options: argparse.Namespace) -> int:
+    """Number of clusters of the fleet."""
+    return int(options.clusters) * (2 if options.long else 1)
+
+
+def names_of(count: int) -> tuple[str, ...]:
+    """The names of the first clusters."""
+    return tuple(map(name_of, range(count)))
+
+
+def name_of(number: int) -> str:
+    """The name of a cluster."""
+    return f"cluster-{number:04}"
 
 
 @dataclass
@@ -137,14 +158,15 @@ class Cluster:
 
 def write_fleet(folder: Path, options: argparse.Namespace) -> None:
     changed = 0
-    for number in range(options.clusters):
+    durable_files.sync = durable_files.sync_folder = lambda _: None  # a fleet that is lost is made anew
+    for number in range(clusters_of(options)):
         cluster = Cluster(np.random.default_rng(number), options.partitions)
         for hour in range(options.times):
             pause = 12 if hour > options.times // 2 else 0
-            write_snapshot(cluster.snapshot(f"cluster-{number:04}", START + timedelta(hours=hour + pause)), folder)
+            write_snapshot(cluster.snapshot(name_of(number), START + timedelta(hours=hour + pause)), folder)
             cluster.an_hour_later(hour)
         changed += cluster.changed
-    share = changed / (options.clusters * options.times * options.partitions)
+    share = changed / (clusters_of(options) * options.times * options.partitions)
     print(f"made the fleet; {share:.2%} of the partitions change from one snapshot to the next")
 
 
@@ -246,14 +268,17 @@ def compare(dumps: Path, history: Path, clusters: tuple[str, ...], warm: int) ->
     return wrong
 
 
-def commands(place: Path, half: Sequence[str], options: argparse.Namespace) -> None:
-    """Prints what the whole command takes over half of the clusters, and over all of them."""
-    some = [word for name in half for word in ("--cluster", name)]
-    rows = [count * options.times * options.partitions for count in (len(half), options.clusters)]
-    used = [cpu_of_command(place, some), cpu_of_command(place)]
-    for count, seconds in zip(rows, used, strict=True):
-        print(f"kreplica audit of {place.name}, {count} rows, the whole command: {seconds:.1f} CPU s")
-    print(f"of which {(used[1] - used[0]) / (rows[1] - rows[0]) * 1e6:.2f} CPU us for each added row")
+def commands(place: Path, options: argparse.Namespace) -> None:
+    """Prints what the whole command takes over half of the clusters, over all, and, by --long, over twice as many."""
+    sizes = sorted({options.clusters // 2, options.clusters, clusters_of(options)})
+    before: tuple[int, float] | None = None
+    for count in sizes:
+        some = () if count == sizes[-1] else [word for name in names_of(count) for word in ("--cluster", name)]
+        rows, seconds = count * options.times * options.partitions, cpu_of_command(place, some)
+        print(f"kreplica audit of {place.name}, {rows} rows, the whole command: {seconds:.1f} CPU s", flush=True)
+        if before is not None:
+            print(f"of which {(seconds - before[1]) / (rows - before[0]) * 1e6:.2f} CPU us for each added row")
+        before = rows, seconds
 
 
 @contextmanager
