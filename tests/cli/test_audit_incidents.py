@@ -143,7 +143,7 @@ def test_one_incident_is_told_with_its_bounds_and_its_findings(kreplica: Any, hi
         f"began    after {_screen(2)}, not after {_screen(3)}",
         f"ended    after {_screen(4)}, not after {_screen(5)}: it took 1 h to 3 h",
         "explains 12 findings in 5 partitions: 5 at-min-isr, 1 leader-imbalance, 5 under-replicated, 1 vanished-broker",
-        "after    all is as it was",
+        f"after    all is as it was, at {_screen(7)}",
     ]
     assert lines[7].split()[:2] == ["RULE", "SEVERITY"]
     document = kreplica("audit", "incident", row["id"], str(history), "-o", "json").document

@@ -128,8 +128,9 @@ def _explains(one: Incident) -> str:
 
 
 def _after(one: Incident) -> Iterator[str]:
-    if one.changed is not None:
-        yield from one.changed or ["all is as it was"]
+    if one.changed is not None and one.compared_ms is not None:
+        moment = _moment(one.compared_ms)
+        yield from (f"{text}, at {moment}" for text in one.changed or ["all is as it was"])
     if one.left:
         yield f"{counted(len(one.left), 'finding')} of it still there"
 

@@ -13,7 +13,7 @@ from kreplica.fleet.incidents.causes import Cause, Ground, causes_of, culprits_a
 from kreplica.fleet.incidents.incident import Incident, IncidentKind, incident_order
 from kreplica.fleet.incidents.packed import packed
 from kreplica.fleet.incidents.scenes import Seen, findings_over_time, scenes_of
-from kreplica.fleet.incidents.surroundings import changes_before, differences
+from kreplica.fleet.incidents.surroundings import aftermath, changes_before
 from kreplica.fleet.rules import setting_changed
 from kreplica.health.rules import PARTITION_RULES, RACK_VIOLATION, Severity
 
@@ -212,6 +212,7 @@ class _Teller:
         begun = None if span.before < 0 else self.ground.until(span.before)
         seen = self.ground.ms(span.last) if span.is_event else self.ground.until(span.last)
         over = ended is not None
+        after = aftermath(self.ground, cause, causes)
         return Incident(
             cluster=self.history.cluster,
             kind=str(cause.kind),
@@ -224,7 +225,8 @@ class _Teller:
             brokers=cause.brokers,
             findings=findings,
             left=[one for one in findings if over and one.in_newest and not one.is_event],
-            changed=differences(self.ground, cause),
+            changed=None if after is None else after.differences,
+            compared_ms=None if after is None else after.at_ms,
             before=changes_before(self.ground, cause, causes),
             evidence=cause.evidence,
             exact=all(one.exact for one in own) if own else cause.in_logs and self.history.exactly(span),

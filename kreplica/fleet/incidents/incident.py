@@ -65,6 +65,7 @@ class Incident:
         muted: Those that do not count because they are muted.
         left: Those of them that the newest snapshot shows although the cause is over.
         changed: Differences from before, once the cause is over; empty where all is as it was, None while it lasts.
+        compared_ms: The moment of which that is said: the last one, before another cause concerns the same brokers.
         before: Changes of the cluster before it began, the last ones first.
         evidence: The facts behind it, as JSON has them.
         exact: Whether a metadata log tells all of its time: its borders are those of records.
@@ -84,6 +85,7 @@ class Incident:
     muted: Sequence[FleetFinding] = ()
     left: Sequence[FleetFinding] = ()
     changed: Sequence[str] | None = None
+    compared_ms: int | None = None
     before: Sequence[Change] = ()
     evidence: Mapping[str, object] = field(default_factory=dict)
     exact: bool = False

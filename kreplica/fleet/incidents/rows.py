@@ -49,6 +49,13 @@ class IncidentRow(Struct, frozen=True):
         Sequence[str] | None,
         Meaning("what is not as it was before, once it is over; null while it lasts or is not known", screen=False),
     ]
+    compared_at: Annotated[
+        str | None,
+        Meaning(
+            "moment of which changed is said: the last one known, before another cause concerns the same brokers",
+            screen=False,
+        ),
+    ]
     before: Annotated[
         Sequence[Mapping[str, str]],
         Meaning("what changed within a day before it: kind, after, at and text, the last first", screen=False),
@@ -97,6 +104,7 @@ def row_of(one: Incident) -> IncidentRow:
         brokers=one.brokers,
         by_rule=one.by_rule,
         changed=one.changed,
+        compared_at=text_of(one.compared_ms),
         before=[
             {"kind": change.kind, "after": _text(change.after_ms), "at": _text(change.at_ms), "text": change.text}
             for change in one.before

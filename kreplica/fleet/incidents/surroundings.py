@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -113,20 +114,46 @@ def _others(ground: Ground, cause: Cause, others: Sequence[Cause]) -> Iterator[C
         yield Change("incident", ground.ms(other.span.before), ground.ms(other.span.first), text)
 
 
-def differences(ground: Ground, cause: Cause) -> list[str] | None:
-    """Differences between the brokers before a cause and now, empty where all is as it was.
+@dataclass(frozen=True, slots=True)
+class Aftermath:
+    """The brokers of a cause once it is over.
 
-    None where the cause goes on, where nothing before it is known, or where it concerns no broker.
+    Args:
+        at_ms: The moment that is compared with the one before the cause.
+        differences: Clauses; empty where all is as it was.
+    """
+
+    at_ms: int
+    differences: Sequence[str]
+
+
+def aftermath(ground: Ground, cause: Cause, others: Sequence[Cause]) -> Aftermath | None:
+    """Differences between the brokers before a cause and after it, before another one concerns them.
+
+    None where the cause goes on, where nothing before it is known, where it concerns no broker, or where the next cause
+    begins as it ends.
     """
     if cause.end is None or cause.begin == 0 or not cause.brokers:
         return None
-    before, now = ground.scenes[cause.begin - 1], ground.scenes[-1]
+    brokers = {*cause.brokers}
+    next_ones = [one.begin for one in others if one.begin >= cause.end and not brokers.isdisjoint(one.brokers)]
+    last = min(next_ones, default=len(ground.scenes)) - 1
+    if last < cause.end:
+        return None
+    before, after = ground.scenes[cause.begin - 1], ground.scenes[last]
     found = []
     for broker in cause.brokers:
-        parts = [*_facts(before, now, broker), *_numbers(before, now, broker)]
+        parts = [*_facts(before, after, broker), *_numbers(before, after, broker)]
         if parts:
             found.append(f"broker {broker} {', '.join(parts)}")
-    return found
+    return Aftermath(ground.until(_last_look(ground, last)), found)
+
+
+def _last_look(ground: Ground, place: int) -> int:
+    """Number of the last observation that a scene holds for."""
+    if place + 1 < len(ground.scenes):
+        return ground.scenes[place + 1].number - 1
+    return ground.newest
 
 
 def _facts(before: Scene, now: Scene, broker: int) -> Iterator[str]:

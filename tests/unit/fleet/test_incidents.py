@@ -55,6 +55,20 @@ def test_a_broker_that_is_down_is_told_once_with_all_that_follows_from_it(cluste
     assert (one.left, one.changed, one.before) == ([], [], [])
 
 
+def test_all_is_as_it_was_although_the_broker_is_down_again(cluster: PlantedCluster) -> None:
+    stop(cluster, 2)
+    cluster.snapshot(2)
+    start(cluster, 2)
+    cluster.snapshot(20)
+    stop(cluster, 2)
+    cluster.snapshot(2)
+    first, second = sorted(
+        (one for one in told_of(cluster).incidents if one.kind == "broker-down"), key=lambda one: one.valid_from_ms
+    )
+    assert (first.changed, second.changed, second.compared_ms) == ([], None, None)
+    assert first.compared_ms == second.begun_after_ms, "the last snapshot before it went down again"
+
+
 def leave(cluster: PlantedCluster, broker: int) -> None:
     """The controller takes a broker that shuts down in order out of all ISRs; its heartbeats still arrive."""
     stop(cluster, broker)
