@@ -29,7 +29,11 @@ from kreplica.engine.rules.controller.elections import kraft_elect_preferred
 from kreplica.engine.rules.controller.isr import kraft_change, kraft_isr_of_elected
 from kreplica.engine.rules.controller.leader_epoch_bump import kraft_leader_epoch
 from kreplica.engine.rules.replication.acknowledgement import ACKS_ALL, append_error, completion_error
-from kreplica.engine.rules.replication.durability import flushed_after_start, recovered_end_offset
+from kreplica.engine.rules.replication.durability import (
+    flushed_after_start,
+    recovered_end_offset,
+    recovery_point_after_start,
+)
 from kreplica.engine.rules.replication.error_codes import ErrorCode
 from kreplica.engine.rules.replication.fetching import leader_epoch_error
 from kreplica.engine.rules.replication.follower_lag import is_caught_up, may_join_isr
@@ -420,6 +424,12 @@ def _expires(bounds: SettingsBounds) -> Action:
     return Action("expire", take, (bounds.replicas,), "the session of broker {0} expires: fenced", (1,))
 
 
+def recovers(state: SettingsState, replica: int) -> None:
+    """Has a broker read its log again. Nothing of it is below the recovery point that was lost with a machine."""
+    end, point, rule = log_end(state, replica), state.recovery_point[replica], state.recovered_point[0]
+    state.recovery_point[replica] = recovery_point_after_start(end, point, False, rule)
+
+
 def _starts(bounds: SettingsBounds) -> Action:
     def take(state: SettingsState, replica: int) -> bool:
         # until its last session is over a registration is refused: broker_registration.registration_refused
@@ -428,6 +438,7 @@ def _starts(bounds: SettingsBounds) -> Action:
         state.running[0] |= only(replica)
         if state.elr_enabled[0] == 1:
             broker_leaves(state, replica, True)
+        recovers(state, replica)
         begin_role(state, replica, state.true_leader[0], state.true_epoch[0])
         return True
 

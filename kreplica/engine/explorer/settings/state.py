@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from kreplica.engine.explorer.layout import Field, Layout
 from kreplica.engine.rules.replication.acknowledgement import ACKS_ALL
-from kreplica.engine.rules.replication.durability import flush_is_due
+from kreplica.engine.rules.replication.durability import RecoveryPoint, flush_is_due
 from kreplica.engine.rules.replication.replica_set import NO_LEADER, everybody
 from kreplica.engine.versions.version import NEVER, Version
 
@@ -87,9 +87,10 @@ class SettingsState(NamedTuple):
         known_end: For each leader the log end offset of each replica, as it knows it.
         flushed: The offset up to which each replica's log is on the disk whatever happens; what follows is in the page
             cache.
+        recovery_point: The offset up to which its broker takes it for flushed.
         faults, losses, stops, cut_offs, power_losses, power_losses_of_all: Those that are left.
         acks_all, min_isr, unclean, flush_messages: The settings.
-        elr_enabled, positions_outlive_leaders: What the release does.
+        elr_enabled, positions_outlive_leaders, recovered_point: What the release does.
     """
 
     records: list[int]
@@ -110,6 +111,7 @@ class SettingsState(NamedTuple):
     led_from: list[int]
     known_end: list[int]
     flushed: list[int]
+    recovery_point: list[int]
     faults: list[int]
     losses: list[int]
     stops: list[int]
@@ -122,6 +124,7 @@ class SettingsState(NamedTuple):
     flush_messages: list[int]
     elr_enabled: list[int]
     positions_outlive_leaders: list[int]
+    recovered_point: list[int]
 
 
 def layout(bounds: SettingsBounds) -> Layout:
@@ -150,6 +153,7 @@ def layout(bounds: SettingsBounds) -> Layout:
             "led_from": Field(records, count=count),
             "known_end": Field(records, UNKNOWN_END, count * count),
             "flushed": Field(records, count=count),
+            "recovery_point": Field(records, count=count),
             "faults": Field(MOST_FAULTS),
             "losses": Field(MOST_FAULTS),
             "stops": Field(MOST_FAULTS),
@@ -162,6 +166,7 @@ def layout(bounds: SettingsBounds) -> Layout:
             "flush_messages": Field(MOST_RECORDS + 1),
             "elr_enabled": flag,
             "positions_outlive_leaders": flag,
+            "recovered_point": Field(max(RecoveryPoint)),
         },
     )
 
@@ -188,6 +193,7 @@ def initial(bounds: SettingsBounds, version: Version, leader: int) -> SettingsSt
         led_from=[0] * count,
         known_end=[UNKNOWN_END] * (count * count),
         flushed=[0] * count,
+        recovery_point=[0] * count,
         faults=[bounds.faults],
         losses=[bounds.losses],
         stops=[bounds.stops],
@@ -200,6 +206,7 @@ def initial(bounds: SettingsBounds, version: Version, leader: int) -> SettingsSt
         flush_messages=[min(bounds.flush_messages, MOST_RECORDS + 1)],
         elr_enabled=[int(version.elr)],
         positions_outlive_leaders=[int(version.positions_outlive_leaders)],
+        recovered_point=[int(version.recovered_point)],
     )
 
 
@@ -218,14 +225,16 @@ def cut(state: SettingsState, replica: int, end: int) -> None:
     for offset in range(end, log):
         state.records[replica * log + offset] = 0
     state.flushed[replica] = min(state.flushed[replica], end)
+    state.recovery_point[replica] = min(state.recovery_point[replica], end)
 
 
 def append(state: SettingsState, replica: int, record: int) -> None:
     """Appends a record to a replica's log, and flushes it if flush.messages asks for it."""
     end = log_end(state, replica)
     state.records[replica * len(state.written_in) + end] = record
-    if flush_is_due(end + 1, state.flushed[replica], state.flush_messages[0]):
+    if flush_is_due(end + 1, state.recovery_point[replica], state.flush_messages[0]):
         state.flushed[replica] = end + 1
+        state.recovery_point[replica] = end + 1
 
 
 def leads(state: SettingsState, replica: int) -> bool:

@@ -59,7 +59,7 @@ def recovered_high_watermark(checkpointed: int, log_start: int, log_end: int) ->
     return max(log_start, min(checkpointed, log_end))
 
 
-def recovery_point_after_start(log_end: int, recovery_point: int, clean: bool, recovered: RecoveryPoint) -> int:
+def recovery_point_after_start(log_end: int, recovery_point: int, clean: bool, recovered: int) -> int:
     """Returns the offset up to which a broker takes a log for flushed once it has started again.
 
     kafka.log.Log.recoverLog, LogLoader.recoverLog. Where recovery raises it no later flush, not even that of a clean
@@ -69,7 +69,7 @@ def recovery_point_after_start(log_end: int, recovery_point: int, clean: bool, r
         log_end: The log end offset after recovery.
         recovery_point: That of recovery-point-offset-checkpoint.
         clean: Whether the broker stopped cleanly.
-        recovered: As the version has it.
+        recovered: A ``RecoveryPoint``, as the version has it.
     """
     if clean or recovered == RecoveryPoint.RAISED:
         return log_end

@@ -10,13 +10,14 @@ from typing import NamedTuple
 
 import pytest
 
-from kreplica.engine.explorer.model import Action, Model, successors
+from kreplica.engine.explorer.model import Action, Invariant, Model, successors
 from kreplica.engine.explorer.plain_search import search
 from kreplica.engine.explorer.settings import actions
 from kreplica.engine.explorer.settings.models import VERSIONS, model_of
 from kreplica.engine.explorer.settings.state import SettingsBounds, SettingsState, log_end
 from kreplica.engine.explorer.settings.trace import told
 from kreplica.engine.rules.replication.acknowledgement import ACKS_ALL
+from kreplica.engine.rules.replication.durability import RecoveryPoint
 from kreplica.engine.versions.version import NEVER
 
 PLENTY = 2**30
@@ -267,6 +268,53 @@ def test_walks_keep_the_flush_point_within_the_log() -> None:
                 ends[step.action.name] += 1
             state = step.state
     assert min(ends.values()) > 20
+
+
+# -- recovery points
+
+
+def states_of(model: Model) -> int:
+    return search(model, [Invariant("anything", lambda _: True, "")], PLENTY).distinct
+
+
+def with_recovery_points(monkeypatch: pytest.MonkeyPatch, rule: RecoveryPoint) -> None:
+    version = replace(VERSIONS[WITHOUT_ELR], recovered_point=rule)
+    monkeypatch.setitem(VERSIONS, WITHOUT_ELR, version)
+
+
+def test_a_broker_that_is_back_flushes_as_its_release_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """flush.messages=2, and a killed broker has read a record: up to 2.7 it counts as flushed, the next is alone."""
+    bounds = TWO._replace(records=2, stops=1, flush_messages=2, min_isr=1)
+    steps = (("write", 0), ("crash", 0), ("expire", 0), ("start", 0), ("unfence", 0), ("hear", 0), ("write", 0))
+    ends = dict[RecoveryPoint, tuple[int, int]]()
+    for rule in RecoveryPoint:
+        with_recovery_points(monkeypatch, rule)
+        model = model_of(WITHOUT_ELR, bounds._replace(replicas=1, first_leader=1))
+        state = model.initial
+        for action, broker in steps:
+            state = taken(model, state, action, (broker,))
+        ends[rule] = (log_end(state, 0), state.flushed[0])
+    assert ends == {RecoveryPoint.KEPT: (2, 2), RecoveryPoint.RAISED: (2, 0), RecoveryPoint.LOWERED: (2, 2)}
+
+
+def test_no_verdict_depends_on_the_recovery_points_of_a_release(monkeypatch: pytest.MonkeyPatch) -> None:
+    """flush.messages=1 leaves nothing to recover, and more leaves a record to lose whatever a broker counts."""
+    verdicts, counted = list[list[int | None]](), list[int]()
+    bounds = TWO._replace(records=2, first_leader=1)
+    for rule in (RecoveryPoint.RAISED, RecoveryPoint.LOWERED):
+        with_recovery_points(monkeypatch, rule)
+        killed = bounds._replace(faults=2, stops=1, power_losses_of_all=1)
+        models = [model_of(WITHOUT_ELR, killed._replace(flush_messages=flush)) for flush in (1, 2, NEVER)]
+        verdicts.append([steps_to_loss(model) for model in models])
+        counted.append(states_of(model_of(WITHOUT_ELR, bounds._replace(power_losses=1, flush_messages=2))))
+    assert verdicts[0] == verdicts[1]
+    assert [steps is None for steps in verdicts[0]] == [True, False, False]
+    assert counted[0] != counted[1]
+
+
+def test_the_releases_of_the_models_lower_recovery_points() -> None:
+    """KAFKA-10101, in 2.8: before every release that has KRaft."""
+    assert {version.recovered_point for version in VERSIONS.values()} == {RecoveryPoint.LOWERED}
 
 
 @pytest.mark.parametrize("mutant", ["followers do not flush", "kills take the page cache", "the page cache stays"])

@@ -1,0 +1,94 @@
+"""The explorer's own models, judged by TLC: the same states, depth, verdict and shortest counterexample.
+
+tests/golden/tlc has what TLC 2.15 says of benchmarks/settings.tla and benchmarks/epoch_answers.tla, which were written
+anew from what Kafka does; ``python benchmarks/judges.py`` asks it again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kreplica.engine.explorer import plain_search
+from kreplica.engine.explorer.compiled import search as compiled_search
+from kreplica.engine.explorer.epoch_answers import models as answers
+from kreplica.engine.explorer.epoch_answers.models import AnswersBounds
+from kreplica.engine.explorer.explored import Explored
+from kreplica.engine.explorer.model import Invariant, Model
+from kreplica.engine.explorer.settings import models as settings
+from kreplica.engine.explorer.settings.state import ANY_LEADER, SettingsBounds, SettingsState
+from kreplica.engine.rules.replication.acknowledgement import ACKS_ALL
+from kreplica.engine.versions.version import NEVER
+
+JUDGED = Path(__file__).parents[3] / "golden" / "tlc"
+PLENTY = 2**30
+Search = Callable[..., Explored]
+
+
+def holds(_state: SettingsState) -> bool:
+    """True of every state."""
+    return True
+
+
+ANYTHING = Invariant("anything", holds, "")
+"""A search for a state that breaks it finds them all."""
+
+
+def rows(name: str) -> list[Any]:
+    found = json.loads((JUDGED / f"{name}.json").read_text())
+    return [pytest.param(row, id=f"{row['model']} {row['bounds']}") for row in found]
+
+
+def settings_model(name: str, bounds: Mapping[str, Any]) -> Model:
+    acks = ACKS_ALL if bounds["acks"] == "all" else int(bounds["acks"])
+    flush = bounds["flush_messages"] or NEVER
+    return settings.model_of(name, SettingsBounds(**{**bounds, "acks": acks, "flush_messages": flush}))
+
+
+def steps_to_breach(model: Model, search: Search) -> int | None:
+    (invariant,) = model.invariants
+    way = search(model, [invariant], PLENTY).broken.get(invariant.name)
+    return len(way) - 1 if way else None
+
+
+def assert_same(model: Model, row: Mapping[str, Any], search: Search = plain_search.search) -> None:
+    found = search(model, [ANYTHING], PLENTY)
+    assert found.complete
+    assert (found.distinct, found.depth) == (row["distinct"], row["depth"])
+    assert steps_to_breach(model, search) == row["steps"]
+
+
+@pytest.mark.parametrize("row", rows("settings"))
+def test_a_model_of_settings_has_the_states_that_tlc_counts(row: Mapping[str, Any]) -> None:
+    assert_same(settings_model(row["model"], row["bounds"]), row)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("row", rows("settings-large"))
+def test_so_has_a_large_one_compiled(row: Mapping[str, Any]) -> None:
+    assert_same(settings_model(row["model"], row["bounds"]), row, compiled_search.search)
+
+
+@pytest.mark.parametrize("row", rows("epoch_answers"))
+def test_a_model_of_answers_under_way_has_the_states_that_tlc_counts(row: Mapping[str, Any]) -> None:
+    model = answers.model_of(row["model"], AnswersBounds(row["bounds"]["replicas"], row["bounds"]["epochs"]))
+    assert_same(model, row)
+    unsettled = plain_search.search(model, [], PLENTY, goals=model.goals).broken
+    assert bool(unsettled) != row["settles"]
+
+
+def test_the_rows_lose_and_hold_within_every_kind_of_bound() -> None:
+    """Each kind of fault, both acks, three ways to flush, two and three replicas, losses and none."""
+    judged = json.loads((JUDGED / "settings.json").read_text())
+    assert {row["model"] for row in judged} == set(settings.VERSIONS)
+    assert {row["steps"] is None for row in judged} == {True, False}
+    for name in ("losses", "stops", "cut_offs", "power_losses", "power_losses_of_all", "unclean"):
+        assert {bool(row["bounds"][name]) for row in judged} == {True, False}, name
+    for name, values in (("acks", {"1", "all"}), ("flush_messages", {None, 1, 2}), ("replicas", {2, 3})):
+        assert {row["bounds"][name] for row in judged} == values, name
+    assert {row["bounds"]["first_leader"] for row in judged} >= {ANY_LEADER, 1, 2}
+    assert {row["model"] for row in json.loads((JUDGED / "epoch_answers.json").read_text())} == set(answers.TABLES)
