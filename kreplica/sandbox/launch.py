@@ -6,15 +6,13 @@ import shutil
 import signal
 import socket
 import time
-import uuid
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 from kreplica.errors import SandboxError
-from kreplica.formats.schema import uuid_text
 from kreplica.sandbox import admin
+from kreplica.sandbox.formatting import format_servers, new_id
 from kreplica.sandbox.jars import class_path
 from kreplica.sandbox.nodes import (
     LOCK_FILE,
@@ -23,7 +21,6 @@ from kreplica.sandbox.nodes import (
     Node,
     Role,
     SandboxState,
-    controller_ids,
     listener_names,
     load_state,
     recorded_ports,
@@ -45,20 +42,16 @@ from kreplica.sandbox.processes import (
     write_class_path,
 )
 from kreplica.sandbox.properties import render, server_properties, zookeeper_properties
-from kreplica.sandbox.releases import Mode, release_named
-from kreplica.sandbox.server_logs import CONSOLE_FILE, reason_of_failure, write_server_logging, write_tool_logging
+from kreplica.sandbox.releases import Mode
+from kreplica.sandbox.server_logs import CONSOLE_FILE, reason_of_failure, write_server_logging
 from kreplica.sandbox.settings import Listener, SandboxSettings
-from kreplica.sandbox.tools import run_tool
 from kreplica.system.class_archives import archive_options
 from kreplica.system.folders import CACHE_VARIABLE, SANDBOX_HOME_VARIABLE, sandbox_home
 from kreplica.system.java import find_java
-from kreplica.system.pool import Pool
 
 START_SECONDS = 120.0
-FORMAT_SECONDS = 60.0
 END_SECONDS = 30.0
 PORT_ATTEMPTS = 3
-FORMATS_AT_ONCE = 2
 
 Progress = Callable[[str], None]
 
@@ -131,17 +124,10 @@ def _nodes(settings: SandboxSettings, taken: set[int]) -> dict[int, Node]:
             id=node,
             roles=of,
             ports={name: next(ports) for name in names[node]},
-            directory_id=_new_id() if Role.CONTROLLER in of else "",
+            directory_id=new_id() if Role.CONTROLLER in of else "",
         )
         for node, of in roles.items()
     }
-
-
-def _new_id() -> str:
-    """Return a random id as Kafka writes it: 22 characters, and none that a tool takes for an option."""
-    while (text := uuid_text(uuid.uuid4().bytes)).startswith("-"):
-        pass
-    return text
 
 
 def _bring_up(folder: Path, settings: SandboxSettings, jars: tuple[Path, ...], say: Progress) -> None:
@@ -155,7 +141,7 @@ def _bring_up(folder: Path, settings: SandboxSettings, jars: tuple[Path, ...], s
         _write_node(folder, state, node)
     if settings.mode is Mode.KRAFT:
         say("formatting log directories")
-        _format(folder, state)
+        format_servers(folder, state)
     say(f"starting {len(state.nodes)} servers")
     state = _start_all(folder, state)
     say("waiting for the brokers to register")
@@ -175,37 +161,6 @@ def _write_node(folder: Path, state: SandboxState, node: Node) -> None:
     else:
         properties = server_properties(state.settings, state.nodes, node.id, own)
     (own / "server.properties").write_text(render(properties), encoding="ascii")
-
-
-def _format(folder: Path, state: SandboxState) -> None:
-    cluster_id = _new_id()
-    calls = {node.id: partial(_format_node, folder, state, node, cluster_id) for node in state.nodes.values()}
-    with Pool(calls, most=FORMATS_AT_ONCE) as pool:  # what goes wrong removes the folder: nothing may write there then
-        pool.finish()
-
-
-def _format_node(folder: Path, state: SandboxState, node: Node, cluster_id: str) -> None:
-    config = folder / node.folder_name / "server.properties"
-    program = ["kafka.tools.StorageTool", "format", "--cluster-id", cluster_id, "--config", str(config)]
-    if not release_named(state.settings.kafka_version).has_dynamic_quorum:
-        pass  # the voters stand in its settings
-    elif Role.CONTROLLER in node.roles:
-        program += ["--initial-controllers", _initial_controllers(state)]
-    else:
-        program += ["--no-initial-controllers"]
-    logging = write_tool_logging(state.settings.kafka_version, folder / node.folder_name)
-    result = run_tool(Path(state.java), folder / "class-path.args", logging, program, FORMAT_SECONDS)
-    if result.exit_status != 0:
-        (folder / node.folder_name / CONSOLE_FILE).write_text(result.stdout + result.stderr, encoding="utf-8")
-        raise SandboxError(
-            f"the log directories of server {node.id} were not formatted",
-            reason_of_failure(folder / node.folder_name),
-        )
-
-
-def _initial_controllers(state: SandboxState) -> str:
-    controllers = [state.nodes[node] for node in controller_ids(state.settings)]
-    return ",".join(f"{node.id}@{node.address('CONTROLLER')}:{node.directory_id}" for node in controllers)
 
 
 def _start_all(folder: Path, state: SandboxState) -> SandboxState:
