@@ -84,7 +84,8 @@ def _profiles() -> None:
     """Numbers of generated examples: a change is judged by the same ones each time, ``make search`` draws new ones.
 
     No time limit for one example: a loaded machine is no failure of what is tested. ``make mutants`` wants to know that
-    a test fails, not the smallest example that it fails on.
+    a test fails, not the smallest example that it fails on. On a second Python few examples tell whether the code of a
+    test runs there: that it is right, more of them tell on the first.
     """
     same = settings(
         deadline=None,
@@ -95,6 +96,7 @@ def _profiles() -> None:
     )
     settings.register_profile("test", same, max_examples=100)
     settings.register_profile("check", same, max_examples=25)
+    settings.register_profile("other-python", same, max_examples=10)
     settings.register_profile("mutants", same, max_examples=25, phases=[Phase.explicit, Phase.generate])
     many = int(os.environ.get("EXAMPLES", "1000"))
     settings.register_profile("search", same, max_examples=many, derandomize=False)

@@ -99,7 +99,8 @@ def test_the_ci_runs_every_test_on_debians_python_and_the_quick_ones_on_the_newe
     before, _, after = script.partition("\nevery_test() {")
     assert re.search(r"export BASE_PYTHON=/usr/bin/python3.11\n.*make .venv/.ready\n", before, re.DOTALL)
     assert 'quick_tests_on "$(newest_python)" ' in after
-    assert QUICK.partition("--hypothesis")[2].partition(" -m")[0] in script
+    assert "--hypothesis-profile=other-python" in script
+    assert QUICK.partition(" -m ")[2] in script
 
 
 @pytest.mark.spark
