@@ -48,8 +48,9 @@ test: archives lint ## lint, then every test, those with a real Kafka and Spark 
 check: lint ## style, types, layering and the quick tests: no broker, no Spark; within three minutes
 	$(BIN)/pytest $(QUICK) tests/unit tests/cli tests/completions tests/docs --ignore tests/docs/test_examples.py
 
-archives: $(READY) ## archives of Kafka's classes, once for each Java: brokers start for half the processor time
+archives: $(READY) ## archives of Kafka's and Spark's classes, once for each Java: less processor time at each start
 	@$(BIN)/python tests/support/class_archives.py 4.3.1 3.9.2
+	@$(BIN)/kreplica audit prepare || echo 'audits go on without an archive'
 
 changed: $(READY) ## the quick tests that the changed files reach, by imports
 	@files=$$($(BIN)/python tests/support/tests_of.py --changed); \

@@ -30,7 +30,7 @@ def class_path(jars: Path | None = None) -> str:
     Args:
         jars: Folder of Spark's jars; if None, that of the Spark that PySpark starts.
     """
-    folder = _jars_of_spark() if jars is None else jars
+    folder = jars_of_spark() if jars is None else jars
     if os.pathsep in str(folder):
         return ""
     by_name = {path.name.removesuffix(".jar").rpartition("-")[0].partition("_")[0]: path for path in _jars_in(folder)}
@@ -44,7 +44,8 @@ def _jars_in(folder: Path) -> list[Path]:
         return []
 
 
-def _jars_of_spark() -> Path:
+def jars_of_spark() -> Path:
+    """Folder of the jars of the Spark that PySpark starts."""
     import pyspark
 
     return Path(os.environ.get("SPARK_HOME") or Path(pyspark.__file__).parent) / "jars"

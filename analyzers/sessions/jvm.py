@@ -20,11 +20,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
+from analyzers.sessions.spark_classes import beginning_with_archive, leaving_archive
+
 START_SECONDS = 180.0
 """Longest time for the JVM to report its port: it may take minutes on a busy machine, but not forever."""
 
 LEAVE_SECONDS = 10.0
 """Longest time for the JVM to end after each of the three ways to end it."""
+
+ARCHIVE_SECONDS = 600.0
+"""Longest time for the JVM to leave an archive of its classes: half a minute of a processor, which may be busy."""
 
 NOTICE_SECONDS = 1.0
 _ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
@@ -42,13 +47,32 @@ _EXIT_CODES = {
 
 
 class Jvm:
-    """One JVM; ``end`` it however the session went."""
+    """One JVM; ``end`` it however the session went.
+
+    Args:
+        draft: Where it is to leave an archive of the classes that it loaded; None to begin with one where there is one.
+    """
 
     settings: Mapping[str, str] = {}
     """Spark's settings that were made before, and hold."""
 
-    def __init__(self) -> None:
+    def __init__(self, draft: Path | None = None) -> None:
+        self._draft = draft
+        self._leave_seconds = LEAVE_SECONDS
         self._process: _Submitted | None = None
+
+    def options(self, asked: str) -> str:
+        """Options of its own, about an archive of classes; empty where there is nothing to say.
+
+        Args:
+            asked: Options that it gets besides.
+        """
+        return beginning_with_archive(asked) if self._draft is None else leaving_archive(self._draft)
+
+    def leave_in_peace(self) -> None:
+        """Lets it take the time to leave its archive: nothing went wrong so far."""
+        if self._draft is not None:
+            self._leave_seconds = ARCHIVE_SECONDS
 
     def lost(self) -> str:
         """Tells in words how the JVM ended; empty while it runs, or if none was started."""
@@ -102,7 +126,7 @@ class Jvm:
             with contextlib.suppress(Exception):  # the process below is what counts
                 gateway.shutdown()
         if process is not None:
-            _end(process, started=gateway is not None)
+            _end(process, self._leave_seconds if gateway is not None else 0.0)
 
 
 def is_submitted() -> bool:
@@ -147,6 +171,10 @@ class SubmittersJvm(Jvm):
         """Nothing: the user's program may go on."""
         logging.getLogger().removeFilter(_is_no_interrupt)
 
+    def options(self, asked: str) -> str:  # noqa: ARG002  # it has begun
+        """None: it runs already."""
+        return ""
+
     def _be_quiet(self) -> None:
         """Silences what Spark would print by itself; a log that the user set up stays as it is."""
         if _LOG_LEVEL in self.settings or any(map(self._gateway.jvm.System.getProperty, _LOG_CONFIGURATIONS)):
@@ -175,15 +203,24 @@ class _Submitted(subprocess.Popen[bytes]):
         return 1 if code == 0 else code
 
 
-def _end(process: subprocess.Popen[bytes], *, started: bool) -> None:
-    """A JVM that has started ends by itself, and tidies up, when its standard input does."""
+def _end(process: subprocess.Popen[bytes], seconds: float) -> None:
+    """A JVM that has started ends by itself, and tidies up, when its standard input does.
+
+    Args:
+        process: The JVM.
+        seconds: Longest time for that; 0 for one that has not started.
+    """
     assert process.stdin is not None, "PySpark opens a pipe to the JVM"
-    ways = (process.stdin.close, process.terminate, process.kill)
-    for end in ways if started else ways[1:]:
-        end()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(timeout=LEAVE_SECONDS)
-            return
+    ways = ((process.stdin.close, seconds), (process.terminate, LEAVE_SECONDS), (process.kill, LEAVE_SECONDS))
+    try:
+        for end, longest in ways if seconds else ways[1:]:
+            end()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(timeout=longest)
+                return
+    except BaseException:  # a second interrupt
+        process.kill()
+        raise
 
 
 @contextmanager

@@ -15,6 +15,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
@@ -139,7 +140,11 @@ def _let_go(session: SparkSession) -> None:
 
 @contextmanager
 def spark_session(
-    master: str | None = None, remote: str | None = None, settings: Mapping[str, str] | None = None
+    master: str | None = None,
+    remote: str | None = None,
+    settings: Mapping[str, str] | None = None,
+    *,
+    draft: Path | None = None,
 ) -> Iterator[SparkSession]:
     """Starts Spark, and stops it however the block ends. The environment of this process is then as it was.
 
@@ -148,6 +153,7 @@ def spark_session(
             spark-submit where it started this process, otherwise ``local[*]``.
         remote: ``sc://HOST:PORT`` of a Spark Connect server, instead of a master; needs no Java here.
         settings: Further Spark settings; they win over kreplica's own, and those of spark-submit over both.
+        draft: Where its JVM is to leave an archive of Spark's classes, if the block ends well.
 
     Raises:
         MissingExtraError: PySpark, its Connect client, or Java is not installed.
@@ -164,7 +170,7 @@ def spark_session(
             with _connect_session(remote, settings or {}) as session:
                 yield session
         else:
-            with environment(_OURS), _classic_session(master, settings or {}) as session:
+            with environment(_OURS), _classic_session(master, settings or {}, draft) as session:
                 yield session
 
 
@@ -195,20 +201,24 @@ def require_pyspark() -> None:
 
 
 @contextmanager
-def _classic_session(master: str | None, settings: Mapping[str, str]) -> Iterator[SparkSession]:
-    jvm = SubmittersJvm.found() or Jvm()
+def _classic_session(master: str | None, settings: Mapping[str, str], draft: Path | None) -> Iterator[SparkSession]:
+    jvm = SubmittersJvm.found() or Jvm(draft)
     place = _agreed(master, jvm.settings.get("spark.master")) or LOCAL_MASTER
     starting: Mapping[str, str | None] = {} if isinstance(jvm, SubmittersJvm) else _prepared(place)
+    options = jvm.options(settings.get(_DRIVER_OPTIONS, ""))  # of the user's Java, not of the one that drops a flag
     try:
         with environment(starting):
             own = {} if isinstance(jvm, SubmittersJvm) else _settings_of_own_jvm(settings)
-            session = _start(jvm, place, {**_classic_settings(), **_ALWAYS, **own, **settings}, settings)
+            values = {**_classic_settings(), **_ALWAYS, **own, **settings}
+            values[_DRIVER_OPTIONS] = f"{options} {settings.get(_DRIVER_OPTIONS, '')}".strip()
+            session = _start(jvm, place, values, settings)
         try:
             watch = ExecutorWatch(session)
             with explained(settings, lambda: watch.lost() or jvm.lost()):
                 _check_settings(session, settings)
                 with _with_executors(watch, session, place):
                     yield session
+            jvm.leave_in_peace()
         finally:
             with contextlib.suppress(Exception), no_remarks():  # interrupted, it may not answer
                 _let_go(session)
@@ -248,8 +258,7 @@ def _start(jvm: Jvm, master: str, values: dict[str, str], asked: Mapping[str, st
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
-    options = f"-Dlog4j2.configurationFile={LOGGING.as_uri()}"
-    values[_DRIVER_OPTIONS] = f"{options} {asked.get(_DRIVER_OPTIONS, '')}".strip()
+    values[_DRIVER_OPTIONS] = f"-Dlog4j2.configurationFile={LOGGING.as_uri()} {values[_DRIVER_OPTIONS]}".strip()
     builder: Any = SparkSession.builder
     builder = builder.master(master)
     for name, value in {"spark.app.name": "kreplica audit", **values}.items():

@@ -21,7 +21,7 @@ from commands.shared.options.mutes import NoMutesOption
 from commands.shared.options.rules import FailOn, FailOnOption, RuleOption, known_rules
 from commands.shared.options.spark import MasterOption, RemoteOption, SettingOption, settings_of
 
-_NAMES = ("ingest", "incidents", "incident", "resilience", "slo", "mute", "unmute", "mutes")
+_NAMES = ("ingest", "incidents", "incident", "resilience", "slo", "mute", "unmute", "mutes", "prepare")
 
 
 def _no_misspelt_subcommand(folders: list[str]) -> list[str]:

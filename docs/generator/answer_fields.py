@@ -12,6 +12,7 @@ import decode_fields
 import whatif_fields
 from msgspec import Struct
 
+from analyzers.preparing import ArchiveRow
 from analyzers.rows import SnapshotCountsRow, SnapshotFinding, SpanFinding
 from commands.decode.offsets.rows import OffsetRow
 from commands.describe.rows import GROUP_ROWS
@@ -227,6 +228,7 @@ ANSWERS: Mapping[str, AnswerFields] = {
     "kreplica audit incidents": _rows("audit-incidents", "incidents", IncidentRow, _INCIDENTS_REMARK),
     "kreplica audit incident": _rows("audit-incident", "findings", BehindRow, _INCIDENT_REMARK),
     "kreplica audit ingest": _rows("audit-ingest", "ingested", IngestedCluster, _INGEST_REMARK),
+    "kreplica audit prepare": _rows("audit-prepare", "archives", ArchiveRow),
     "kreplica audit resilience": _rows("audit-resilience", "losses", Exposure, _RESILIENCE_REMARK),
     **{f"kreplica audit {name}": _rows(f"audit-{name}", "mutes", MuteRow) for name in ("mute", "unmute", "mutes")},
     "kreplica audit slo": _rows("audit-slo", "downtimes", Downtime, _SLO_REMARK),

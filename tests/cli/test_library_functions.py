@@ -60,6 +60,7 @@ YEAR_2099 = 4070908800000
 
 NO_FUNCTION = {
     "audit": "Spark judges, which the library does not import: analyzers.fleet_audit, compared in tests/spark",
+    "audit prepare": "of Spark, too: analyzers.preparing, run in tests/spark/test_audit_prepare.py",
     "completions": "prints words for a shell",
 }
 

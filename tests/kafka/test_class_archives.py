@@ -10,7 +10,7 @@ from class_archives import try_out
 
 from kreplica.sandbox.jars import class_path
 from kreplica.sandbox.processes import write_class_path
-from kreplica.system.class_archives import archive_of, archive_options, keep_archive
+from kreplica.system.class_archives import archive_options, keep_archive
 from kreplica.system.folders import CACHE_VARIABLE
 from kreplica.system.java import find_java
 
@@ -21,7 +21,6 @@ PROGRAM = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "kafka.tools.StorageTo
 def test_classes_of_kafka_come_from_the_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     java, jars = find_java().executable, class_path("4.3.1")
     monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "a cache"))
-    archive = archive_of(java, jars)
 
     def loaded() -> str:
         arguments = write_class_path(tmp_path, jars, archive_options(java, jars))
@@ -40,7 +39,7 @@ def test_classes_of_kafka_come_from_the_archive(tmp_path: Path, monkeypatch: pyt
         assert not draft.exists()
         return
     try_out(java, jars, draft)
-    keep_archive(draft, archive)
+    keep_archive(draft, java, jars)
     assert loaded() == "shared objects file (top)"
     draft.write_bytes(b"no archive" * 200_000)
     with pytest.raises(OSError, match="does not take the archive"):

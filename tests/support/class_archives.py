@@ -18,12 +18,17 @@ from kreplica.errors import KreplicaError
 from kreplica.sandbox import Sandbox, SandboxSettings, mode_of, start
 from kreplica.sandbox.jars import class_path
 from kreplica.sandbox.processes import exclusive
-from kreplica.system.class_archives import archive_of, archive_options, keep_archive
+from kreplica.system.class_archives import (
+    LOCK_SECONDS,
+    archive_of,
+    archive_options,
+    keep_archive,
+    lock_of_archives,
+)
 from kreplica.system.durable_files import sync_all
 from kreplica.system.folders import cache_folder
 from kreplica.system.java import find_java
 
-LOCK_SECONDS = 600.0
 TRY_SECONDS = 120.0
 LEAST_BYTES = 2**20
 """Java that does not archive leaves nothing, or a file without classes."""
@@ -38,7 +43,7 @@ def archive(kafka_version: str) -> Path | None:
     """
     java, jars = find_java().executable, class_path(kafka_version)
     target = archive_of(java, jars)
-    with exclusive(cache_folder() / "classes.lock", LOCK_SECONDS, "the cache of class archives"):
+    with exclusive(lock_of_archives(), LOCK_SECONDS, "the cache of class archives"):
         if archive_options(java, jars):
             return None
         with tempfile.TemporaryDirectory(prefix="classes-", dir=cache_folder()) as folder:
@@ -49,8 +54,7 @@ def archive(kafka_version: str) -> Path | None:
                 record(sandbox, draft)
             try_out(java, jars, draft)
             sync_all(draft.parent)
-            keep_archive(draft, target)
-    return target
+            return keep_archive(draft, java, jars)
 
 
 def record(sandbox: Sandbox, draft: Path) -> None:

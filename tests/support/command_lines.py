@@ -65,6 +65,7 @@ ANSWERED: dict[str, list[str]] = {
 
 LIVE = {
     "audit": "tests/spark/test_audit_command.py",
+    "audit prepare": "tests/spark/test_audit_prepare.py",
     "roll next": "tests/cli/test_roll.py",
     "rebalance apply": "tests/kafka/test_plans.py",
     "rebalance status": "tests/kafka/test_plans.py",

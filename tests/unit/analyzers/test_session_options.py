@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import socket
+import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
 from py4j.protocol import Py4JError
 
-from analyzers.sessions import jvm, session
+from analyzers.sessions import jvm, session, spark_classes
 from analyzers.sessions.class_path import FIRST_JARS, class_path
 from analyzers.sessions.failures import SparkDefectError, _explanation, _failure, explained
-from analyzers.sessions.jvm import _Submitted
+from analyzers.sessions.jvm import Jvm, _end, _Submitted
 from analyzers.sessions.session import require_pyspark, settings_for, spark_session
 from kreplica.errors import InputError, MissingExtraError, UnreachableError, UsageError
 
@@ -223,3 +226,37 @@ def test_a_jvm_that_ends_well_or_hangs_has_not_started(monkeypatch: pytest.Monke
     time.sleep(0.01)
     assert hanging.poll() is None
     assert hanging.wait(10) == -signal.SIGKILL
+
+
+def test_a_jvm_that_leaves_an_archive_prints_nothing_about_it(tmp_path: Path) -> None:
+    options = Jvm(tmp_path / 'a "b" c.jsa').options("-Xss8m")
+    assert shlex.split(options) == [f'-XX:ArchiveClassesAtExit={tmp_path}/a "b" c.jsa', "-Xlog:disable"]
+
+
+@pytest.mark.parametrize("asked", ["-XX:SharedArchiveFile=/mine.jsa", "-Xshare:off", "-XX:ArchiveClassesAtExit=/a.jsa"])
+def test_who_sees_to_archives_himself_is_given_none(asked: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spark_classes, "archive_options", lambda *_: ["-XX:SharedArchiveFile=/ours.jsa"])
+    assert Jvm().options("-Xss8m").startswith("-XX:SharedArchiveFile=/ours.jsa -Xlog:")
+    assert Jvm().options(asked) == ""
+
+
+def test_a_jvm_has_the_time_it_is_given_and_no_more() -> None:
+    """It ends when its standard input does; the second goes on, and is ended."""
+    program = "import sys, time; sys.stdin.read(); time.sleep(float(sys.argv[1]))"
+    for sleeps, seconds, code in (("0.5", 60.0, 0), ("60", 0.5, -signal.SIGTERM), ("60", 0.0, -signal.SIGTERM)):
+        with subprocess.Popen([sys.executable, "-c", program, sleeps], stdin=subprocess.PIPE) as process:
+            _end(process, seconds)
+            assert process.returncode == code
+
+
+def test_a_jvm_does_not_outlive_a_second_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
+    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], stdin=subprocess.PIPE) as process:
+
+        def interrupted(timeout: float | None = None) -> int:
+            raise KeyboardInterrupt(timeout)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(process, "wait", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                _end(process, 60.0)
+        assert process.wait(timeout=60) == -signal.SIGKILL

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kreplica.system.class_archives import archive_of, archive_options, keep_archive
+from kreplica.system.class_archives import archive_of, archive_options, keep_archive, remove_archive
 from kreplica.system.folders import CACHE_VARIABLE
 
 
@@ -24,9 +24,7 @@ def jars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, ...]:
 
 def kept(java: Path, jars: tuple[Path, ...], content: bytes = b"archive") -> Path:
     """An archive in its place."""
-    archive = archive_of(java, jars)
-    keep_archive(written(archive.parent / "draft", content), archive)
-    return archive
+    return keep_archive(written(jars[0].parent / "draft", content), java, jars)
 
 
 def written(path: Path, content: bytes) -> Path:
@@ -87,3 +85,32 @@ def test_a_path_with_a_colon_would_be_two_archives(
     monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "a:b"))
     kept(java, jars)
     assert archive_options(java, jars) == []
+
+
+def test_the_next_takes_the_place_of_one_that_is_outdated(java: Path, jars: tuple[Path, ...]) -> None:
+    archive = kept(java, jars)
+    written(jars[0], b"another")
+    assert archive_options(java, jars) == []
+    assert kept(java, jars, b"another archive") == archive
+    assert (archive.read_bytes(), len(archive_options(java, jars))) == (b"another archive", 1)
+
+
+def test_archives_whose_jars_changed_or_are_gone_are_taken_away(
+    java: Path, jars: tuple[Path, ...], tmp_path: Path
+) -> None:
+    others = [written(tmp_path / "other" / f"{number}.jar", b"jar") for number in range(3)]
+    archives = [kept(java, (*jars, other)) for other in others]
+    without_note = written(archives[0].with_name("old.jsa"), b"archive")
+    written(others[0], b"changed")
+    others[1].unlink()
+    mine = kept(java, jars)
+    assert sorted(path.name for path in mine.parent.iterdir()) == sorted(
+        path.name for archive in (archives[2], mine) for path in (archive, archive.with_suffix(".sha256"))
+    )
+    assert not without_note.exists()
+
+
+def test_one_that_is_taken_away_is_asked_for_no_more(java: Path, jars: tuple[Path, ...]) -> None:
+    archive = kept(java, jars, b"archive")
+    assert (remove_archive(archive), archive_options(java, jars), [*archive.parent.iterdir()]) == (7, [], [])
+    assert remove_archive(archive) == 0

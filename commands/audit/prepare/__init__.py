@@ -1,0 +1,1 @@
+"""kreplica audit prepare."""

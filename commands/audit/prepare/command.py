@@ -1,0 +1,46 @@
+"""kreplica audit prepare: an archive of Spark's classes, with which audits take less processor time."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from commands.shared.help import examples
+from commands.shared.options.common import OutputOption
+
+RemoveOption = Annotated[bool, typer.Option("--remove", help="Take the archive away.")]
+
+
+def register(group: typer.Typer) -> None:
+    """Adds the command."""
+    group.command(
+        "prepare",
+        short_help="Make an archive of Spark's classes: audits take less processor time.",
+        epilog=examples("kreplica audit prepare", "kreplica audit prepare --remove"),
+    )(prepare)
+
+
+def prepare(remove: RemoveOption = False, output: OutputOption = None) -> None:
+    """Make an archive of Spark's classes, once: each audit on this machine then takes some 7 s less processor time.
+
+    It takes about a minute of a processor and 180 MiB in kreplica's cache (KREPLICA_CACHE). It is of this Spark and
+    this Java; make it anew when either is another one. An audit without one, or with one that is damaged, goes as
+    before. Audits by --remote or spark-submit have no use for it. Exits 2 when this Java makes none.
+    """
+    from analyzers.sessions.session import require_pyspark
+
+    require_pyspark()  # before anything else imports it
+
+    from analyzers.preparing import prepare as make
+    from analyzers.preparing import unprepare
+    from commands.audit.prepare.screen import answer_to, show
+    from commands.shared.printing.output import emit
+    from commands.shared.printing.progress import Progress
+
+    if remove:
+        found = unprepare()
+    else:
+        with Progress() as progress:
+            found = make(progress.say)
+    emit(answer_to(found), output, lambda console: show(found, console))
