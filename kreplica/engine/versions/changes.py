@@ -145,6 +145,7 @@ CHANGES: tuple[Change, ...] = (
         dead_leaders_ignored=True,  # KAFKA-1647
         epochs_followed_on=ANY_NUMBER,  # KAFKA-1188
         truncation_needs_unclean=True,  # KAFKA-1028
+        errors_forget_position=True,
     ),
     _since(
         "0.9",
@@ -206,6 +207,7 @@ CHANGES: tuple[Change, ...] = (
         failover_cleans_isrs=True,
         high_watermark_wakes_followers=True,
         moves_can_change=True,
+        errors_forget_position=False,
     ),
     _since("2.4.1", markers_keep_producer=True),
     _since(

@@ -77,6 +77,8 @@ class Version:
         truncate_on_fetch: The answer to a fetch tells the follower where to truncate (2.8, KAFKA-10554).
         diverging_position_noted: The leader notes a follower's position although it tells it to truncate (2.8.0 alone,
             KAFKA-13141).
+        errors_forget_position: A leader forgets the position of a follower whose fetch it answers with an error (0.8.2
+            to 2.3, ReplicaManager.updateFollowerLogReadResults).
         watermark_before_cut: A follower takes the high watermark of such an answer before it truncates (2.8.0 to 3.4.0,
             KAFKA-14704).
         join_at_epoch_start: A follower joins the ISR only once it has the leader's epoch (2.0.1, KAFKA-7128).
@@ -170,6 +172,7 @@ class Version:
     stale_epoch_ends_dropped: bool = False
     truncate_on_fetch: bool = False
     diverging_position_noted: bool = False
+    errors_forget_position: bool = False
     watermark_before_cut: bool = False
     join_at_epoch_start: bool = False
     fenced_fetch: bool = False

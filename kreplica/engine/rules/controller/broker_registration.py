@@ -57,6 +57,20 @@ def session_expired(now: int, last_contact: int, session_timeout: int) -> bool:
     return last_contact + session_timeout < now
 
 
+def session_stands(fenced: bool, now: int, last_contact: int, session_timeout: int, fenced_keep_sessions: bool) -> bool:
+    """True if the controller takes a broker for alive, so that another process may not register with its id.
+
+    BrokerHeartbeatManager.hasValidSession: up to 3.9 a fenced broker has no session. Since 4.0 (BrokerHeartbeatTracker)
+    its session lasts as long as that of any other, after a clean stop, too.
+
+    Args:
+        fenced: Whether the broker is fenced.
+        now, last_contact, session_timeout: As of ``session_expired``.
+        fenced_keep_sessions: Whether the version keeps it.
+    """
+    return (fenced_keep_sessions or not fenced) and not session_expired(now, last_contact, session_timeout)
+
+
 def stale_broker(now: int, last_contacts: tuple[int, ...], unfenced: int, session_timeout: int) -> int:
     """The broker to fence now, NO_BROKER if none: of those whose session is over, the one silent for longest.
 

@@ -9,6 +9,9 @@ from kreplica.engine.rules.replication.error_codes import ErrorCode
 ANY_EPOCH = -1
 """A request without a leader epoch: nothing is compared."""
 
+UNKNOWN_POSITION = -1
+"""LogOffsetMetadata.UnknownOffsetMetadata: the leader does not know a follower's log end offset."""
+
 READ_TO_LOG_END = 0
 READ_TO_HIGH_WATERMARK = 1
 READ_TO_LAST_STABLE_OFFSET = 2
@@ -88,12 +91,27 @@ def diverges(last_fetched_epoch: int, fetch_offset: int, epoch: int, end_offset:
 def updates_follower_fetch_state(refused: bool, diverging: bool, diverging_position_noted: bool) -> bool:
     """True if a leader records a follower's log end offset from the offset that it fetches at.
 
-    kafka.server.ReplicaManager.updateFollowerFetchState. Not from a fetch that ends in an error, in every version. Nor
-    from one that is answered with the end of a diverging epoch: that offset is of a log that the follower is about to
-    cut. 2.8.0 recorded it (KAFKA-13141; so did leaders of 2.7.0 and 2.7.1, whose followers did not use this yet): a
-    follower joined the ISR, and the high watermark rose, on records that it did not have.
+    kafka.server.ReplicaManager.updateFollowerFetchState. Not from a fetch that ends in an error
+    (``position_after_error`` says what becomes of the position then), nor from one that is answered with the end of a
+    diverging epoch: that offset is of a log that the follower is about to cut. 2.8.0 recorded it (KAFKA-13141; so did
+    leaders of 2.7.0 and 2.7.1, whose followers did not use this yet): a follower joined the ISR, and the high watermark
+    rose, on records that it did not have.
     """
     return not refused and (not diverging or diverging_position_noted)
+
+
+def position_after_error(position: int, errors_forget_position: bool) -> int:
+    """The follower's log end offset as the leader knows it, once a fetch of that follower ends in an error.
+
+    kafka.server.ReplicaManager.updateFollowerLogReadResults, up to 2.3: the leader noted what it had read, and of a
+    fetch that ends in an error that is LogOffsetMetadata.UnknownOffsetMetadata. The high watermark stood still until
+    the follower's next fetch. Since 2.4 (updateFollowerFetchState) the position from before stays.
+
+    Args:
+        position: Known before; -1 if unknown.
+        errors_forget_position: Whether the version notes it.
+    """
+    return UNKNOWN_POSITION if errors_forget_position else position
 
 
 def processes_partition_data(diverging: bool, watermark_before_cut: bool) -> bool:

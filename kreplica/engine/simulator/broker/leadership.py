@@ -22,6 +22,7 @@ from kreplica.engine.rules.replication.acknowledgement import (
     waits_for_followers,
 )
 from kreplica.engine.rules.replication.error_codes import ErrorCode
+from kreplica.engine.rules.replication.fetching import position_after_error
 from kreplica.engine.rules.replication.high_watermark import (
     delete_records_error,
     delete_records_waits,
@@ -478,6 +479,18 @@ class Leadership:
             self.advance()
         if deleted:
             self._answer_deletions()
+
+    def answers_with_error(self, place: int) -> None:
+        """Notes of a follower what a version notes whose fetch it answers with an error.
+
+        kafka.cluster.Replica.updateLogReadResult, up to 2.3: end, log start and, since 0.9, the time are unknown then.
+        """
+        version = self.replica.broker.cluster.version
+        self.ends[place] = position_after_error(self.ends[place], version.errors_forget_position)
+        if version.errors_forget_position:
+            self.log_starts[place] = self.last_fetch_end[place] = UNKNOWN
+        if version.errors_forget_position and not version.lag_by_messages:
+            self.last_fetch[place] = lag.NEVER_CAUGHT_UP
 
     def is_untold(self, follower: int) -> bool:
         """True if the high watermark is above the one last sent to a broker (lastSentHighWatermark)."""

@@ -131,6 +131,8 @@ class BrokerReads:
         error = self._refusal(replica, want, follower)
         if replica is None or replica.leadership is None or error:
             self._broker.emit(Kind.FETCH_REFUSED, want.partition, f"broker-{follower}", error.name)
+            if replica is not None and replica.leadership is not None and follower in replica.state.replicas:
+                replica.leadership.answers_with_error(replica.state.replicas.index(follower))
             return Given(want.partition, error, (), -1, -1)
         log, version, leadership = replica.log, self._broker.cluster.version, replica.leadership
         place = replica.state.replicas.index(follower)
@@ -147,6 +149,8 @@ class BrokerReads:
             given.error != 0, given.end_offset >= 0, version.diverging_position_noted
         ):
             leadership.follower_at(place, want.offset, leader_end, want.log_start, broker_epoch)
+        if notes and given.error:
+            leadership.answers_with_error(place)
         return given
 
     def _refusal(self, replica: Replica | None, want: Want, follower: int) -> ErrorCode:

@@ -17,7 +17,7 @@ from kreplica.engine.rules.controller.broker_registration import (
     UNFENCED,
     next_state,
     registration_refused,
-    session_expired,
+    session_stands,
     shut_down_uncleanly,
     stale_broker,
 )
@@ -224,10 +224,8 @@ class KraftBrokers:
 
     def _has_session(self, known: Registration) -> bool:
         """True if a broker was heard of within its session, so may live. BrokerHeartbeatManager.hasValidSession."""
-        if known.state == FENCED and not self.controller.cluster.version.fenced_keep_sessions:
-            return False
-        contact = self.contacts.get(known.broker)
-        return contact is not None and not session_expired(self._now, contact, self._session)
+        contact, keep = self.contacts.get(known.broker), self.controller.cluster.version.fenced_keep_sessions
+        return contact is not None and session_stands(known.state == FENCED, self._now, contact, self._session, keep)
 
     def _look_for_silent(self, epoch: int) -> None:
         """Fences brokers whose session has expired, the longest silent first."""

@@ -24,7 +24,7 @@ COMPILED = {
     "balance": "kraft_passes zookeeper_balances",
     "broker_failure": "told_of_change zookeeper_brokers_fail zookeeper_remove_from_isr_until_1_0",
     "broker_registration": "heartbeat_wait next_state registration_refused resend_wait session_expired"
-    " shut_down_uncleanly stale_broker",
+    " session_stands shut_down_uncleanly stale_broker",
     "controlled_shutdown": "kraft_broker_stops zookeeper_broker_failure zookeeper_controlled_shutdown",
     "controller_election": "controller_epoch is_own_election stale_controller state_written_by_newer"
     " watches_by_controller watches_by_replicas",
@@ -34,7 +34,7 @@ COMPILED = {
     " zookeeper_elect_controlled_shutdown zookeeper_elect_offline zookeeper_elect_preferred"
     " zookeeper_first_in_isr zookeeper_leader_for_offline",
     "fetching": "answer_counts consumer_fetch_waits diverges follower_fetch_waits is_out_of_range leader_epoch_error"
-    " out_of_range_end out_of_range_halts processes_partition_data readable_end stops_fetching"
+    " out_of_range_end out_of_range_halts position_after_error processes_partition_data readable_end stops_fetching"
     " updates_follower_fetch_state",
     "follower_lag": "in_sync_by_time in_sync_by_time_or_messages is_caught_up is_stuck lags_by_messages"
     " last_caught_up_after_fetch last_caught_up_in_new_epoch may_join_isr time_between_looks",

@@ -29,6 +29,7 @@ from kreplica.engine.fault_plan import (
 from kreplica.engine.settings import Value
 from kreplica.engine.setup import SECOND, ProducerSetup, Send, TopicSetup, cluster
 from kreplica.engine.simulator import simulate
+from kreplica.engine.simulator.broker.reads import Want
 from kreplica.engine.simulator.plan_player import play_plan
 from kreplica.engine.simulator.world import build
 from kreplica.engine.trace import Kind, Trace, fields_of
@@ -203,6 +204,36 @@ def test_a_leader_notes_its_epoch_before_it_writes_since_2_0_1(version: str, epo
     simulation = build(setup, version_named(version), 1, Trace())
     play_plan(simulation, (at(5, Stop("broker-1")),))
     assert simulation.brokers[2].replicas["t-0"].log.epochs == epochs
+
+
+@pytest.mark.parametrize(
+    ("version", "offset", "epoch", "known"),
+    [
+        ("0.8.2", 99, -1, -1),
+        ("0.11", 99, -1, -1),
+        ("2.3", 99, 0, -1),
+        ("2.3", 5, 7, -1),  # another leader epoch is an error, too
+        ("2.4", 99, 0, 5),
+        ("2.4", 5, 7, 5),
+        ("4.1", 99, 0, 5),
+        ("2.3", 5, 0, 5),
+    ],
+)
+def test_a_leader_up_to_2_3_forgets_the_position_of_a_follower_that_it_answers_with_an_error(
+    version: str, offset: int, epoch: int, known: int
+) -> None:
+    """ReplicaManager.updateFollowerLogReadResults noted UnknownOffsetMetadata of what could not be read."""
+    sends = tuple(Send(at * SECOND, f"m{at}", "t-0") for at in range(1, 6))
+    setup = cluster(3, TopicSetup("t", ((1, 2, 3),)), clients=(ProducerSetup("producer", sends),), duration=9 * SECOND)
+    simulation = build(setup, version_named(version), 1, Trace())
+    play_plan(simulation, ())
+    leader = simulation.brokers[1]
+    leadership = leader.replicas["t-0"].leadership
+    assert leadership is not None
+    assert leadership.ends[1] == 5
+    leader.reads.for_follower(2, leadership.broker_epochs[1], 10, (Want("t-0", offset, -1, epoch, 0),), lambda _: None)
+    assert leadership.ends[1] == known
+    assert leader.replicas["t-0"].high_watermark == 5
 
 
 def test_in_zookeeper_mode_who_shuts_down_is_not_elected_even_uncleanly() -> None:

@@ -42,6 +42,8 @@ RULES = [
     ("member_id_required", "2.1.1", "2.2"),
     ("latest_waits_for_epoch", "2.1.1", "2.2"),
     ("consumer_detects_truncation", "2.2.2", "2.3"),
+    ("errors_forget_position", "0.8.1", "0.8.2"),
+    ("errors_forget_position", "2.3.1", "2.4"),
     ("follower_reads", "2.3.1", "2.4"),
     ("unknown_producer", "2.0", "2.0.1"),
     ("markers_keep_producer", "2.4", "2.4.1"),
