@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from golden_releases import BEGIN, END, HELD, PAGE, groups, table, version_of
+from boundaries import PLAYED, ROWS, SOURCE, Boundary, boundaries, cases_of, comes_out_otherwise
+from golden_releases import BEGIN, END, HELD, PAGE, WHOLE, classes_of, groups, table, version_of
 from kafka_classes import ANSWERS, Program, answers, jar_sums, programs
 
 
@@ -32,6 +33,20 @@ def test_the_table_of_the_page_is_what_the_answers_say() -> None:
 @pytest.mark.parametrize(("file", "field"), [(file, field) for file in HELD for field in HELD[file][1]])
 def test_releases_that_answer_alike_have_one_value_of_each_rule_that_they_tell_apart(file: str, field: str) -> None:
     """A rule of the engine that changed where Kafka's class did not would show here, or one that never changed."""
-    values = [{getattr(version_of(file, release), field) for release in group} for group in groups(file)]
-    assert [len(one) for one in values] == [1] * len(values)
-    assert len(set.union(*values)) > 1
+    if file not in WHOLE:
+        values = [{getattr(version_of(file, release), field) for release in group} for group in groups(file)]
+        assert [len(one) for one in values] == [1] * len(values)
+    assert any(one.field == field and file in classes_of(one) for one in boundaries())
+
+
+def test_every_rule_that_changed_with_a_release_is_held_by_something() -> None:
+    keys = {one.key for one in boundaries()}
+    held = {one.key for one in boundaries() if classes_of(one)} | set(ROWS) | set(PLAYED)
+    assert keys - held == set(SOURCE), "what nothing else holds names Kafka's source, and only that"
+    assert set(ROWS) | set(PLAYED) <= keys
+    assert all(len(source) > 10 for source in SOURCE.values())
+
+
+@pytest.mark.parametrize("boundary", [one for one in boundaries() if one.key in PLAYED], ids=lambda one: one.key)
+def test_a_scenario_comes_out_otherwise_without_the_change(boundary: Boundary) -> None:
+    assert any(comes_out_otherwise(boundary, *one) for one in cases_of(boundary, PLAYED[boundary.key]))

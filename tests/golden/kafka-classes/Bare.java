@@ -66,4 +66,15 @@ public class Bare {
         return Arrays.stream(kind.getDeclaredConstructors())
             .max((a, b) -> Integer.compare(a.getParameterCount(), b.getParameterCount())).get();
     }
+
+    /** Values for the parameters of a method or constructor: those given, by their kind, nothing, 0 or false for the others. */
+    static Object[] given(java.lang.reflect.Executable called, Object... some) {
+        return Arrays.stream(called.getParameterTypes()).map(kind -> {
+            for (Object one : some) if (kind.isInstance(one)) return one;
+            return kind == long.class ? (Object) 0L : kind == int.class ? (Object) 0 : kind == boolean.class ? (Object) false
+                : kind == scala.Option.class ? scala.Option.empty() : kind == java.util.Optional.class ? java.util.Optional.empty()
+                : kind == java.util.OptionalLong.class ? java.util.OptionalLong.empty()
+                : kind == java.util.OptionalInt.class ? java.util.OptionalInt.empty() : null;
+        }).toArray();
+    }
 }

@@ -1,5 +1,5 @@
 import java.lang.reflect.Method;
-import java.lang.reflect.Proxy;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.Set;
@@ -37,30 +37,12 @@ public class Followers {
             return parameters == 4 ? Bare.constructor(kind).newInstance("t", 0, Time.SYSTEM, manager)
                 : Bare.constructor(kind).newInstance("t", 0, Time.SYSTEM, manager, false);
         }
-        if (parameters == 11) return newest(kind);
-        Class<?> asks = Class.forName("kafka.server.AlterIsrManager");
-        Object nobody = Proxy.newProxyInstance(asks.getClassLoader(), new Class<?>[] {asks}, (proxy, method, given) -> null);
-        Object partition = Bare.constructor(kind).newInstance(
-            new TopicPartition("t", 0), 10000L, null, 0, Time.SYSTEM, null, null, null, null, nobody);
-        Object log = Bare.make(Class.forName("kafka.log.Log"));
-        Object end = Class.forName("kafka.server.LogOffsetMetadata").getConstructors()[0].newInstance(0L, 0L, 0);
-        Bare.set(log, "nextOffsetMetadata", end);
-        Bare.set(log, "highWatermarkMetadata", end);
-        Bare.set(partition, "log", Option.apply(log));
-        return partition;
-    }
-
-    private static Object newest(Class<?> kind) throws Exception {
-        Object partition = Bare.constructor(kind).newInstance(
-            new TopicPartition("t", 0), 10000L, 0, null, Time.SYSTEM, null, null, null, null, null, Option.empty());
-        Object local = Bare.make(Class.forName("org.apache.kafka.storage.internals.log.LocalLog"));
-        Object log = Bare.make(Class.forName("org.apache.kafka.storage.internals.log.UnifiedLog"));
-        Object end = Class.forName("org.apache.kafka.storage.internals.log.LogOffsetMetadata").getConstructor(long.class).newInstance(0L);
-        Bare.set(local, "nextOffsetMetadata", end);
-        Bare.set(log, "localLog", local);
-        Bare.set(log, "topicId", java.util.Optional.empty());
-        Bare.set(log, "highWatermarkMetadata", end);
-        Bare.set(partition, "log", Option.apply(log));
+        List<Object> given = new ArrayList<>(List.of(new TopicPartition("t", 0), Time.SYSTEM));
+        for (Class<?> wanted : Bare.constructor(kind).getParameterTypes())
+            if (wanted.getSimpleName().equals("ApiVersion")) given.add(wanted.getMethod("latestVersion").invoke(null));
+            else if (wanted.getSimpleName().matches("Alter(Isr|Partition)Manager")) given.add(Scala.mocked(wanted.getName(), (method, told) -> null));
+        Object partition = Bare.constructor(kind).newInstance(Bare.given(Bare.constructor(kind), given.toArray()));
+        if (InSync.hasField(kind, "log")) Bare.set(partition, "log", Option.apply(InSync.log(0, 0)));
         return partition;
     }
 
@@ -80,7 +62,9 @@ public class Followers {
                 state.getMethod("setLeader", int.class).invoke(told, leader);
                 state.getMethod("setLeaderEpoch", int.class).invoke(told, epoch);
                 state.getMethod("setReplicas", List.class).invoke(told, replicas);
-                return make.invoke(partition, told, null);
+                Object[] given = Bare.given(make);
+                given[0] = told;
+                return make.invoke(partition, given);
         }
     }
 

@@ -63,8 +63,12 @@ public class InSync {
     /** A log that knows its end and high watermark; since 3.0 it keeps them in objects of its own. */
     static Object log(long end, long mark) throws Exception {
         if (!Scala.exists("kafka.log.Log"))
-            return Scala.mocked(first(LOGS), (method, given) -> method.getName().equals("logEndOffset") ? end
-                : method.getName().equals("highWatermark") ? mark : null);
+            return Scala.mocked(first(LOGS), (method, given) -> switch (method.getName()) {
+                case "logEndOffset" -> end;
+                case "highWatermark" -> mark;
+                case "topicId" -> method.getReturnType() == Option.class ? Option.empty() : java.util.Optional.empty();
+                default -> null;
+            });
         Object log = Bare.make(Class.forName("kafka.log.Log"));
         Bare.set(log, "nextOffsetMetadata", position(end));
         Bare.set(log, "highWatermarkMetadata", position(mark));

@@ -74,7 +74,8 @@ public class Truncations {
         for (int place = 0; place < parts.length; place++) {
             Class<?> kind = made.getParameterTypes()[place];
             parts[place] = kind == long.class ? (Object) watermark : kind == int.class ? (Object) 0 : kind == boolean.class ? (Object) false
-                : kind == Option.class ? Option.empty() : kind == Optional.class ? Optional.empty() : null;
+                : kind == Option.class ? Option.empty() : kind == Optional.class ? Optional.empty()
+                : kind.getSimpleName().equals("ReplicaState") ? fetching() : null;
         }
         Object following = made.newInstance(parts);
         Bare.set(thread, "partitionStates", Scala.mocked("org.apache.kafka.common.internals.PartitionStates",
@@ -82,8 +83,13 @@ public class Truncations {
         return lock;
     }
 
+    static Object fetching() throws Exception {
+        if (Scala.exists("kafka.server.Fetching$")) return Class.forName("kafka.server.Fetching$").getField("MODULE$").get(null);
+        return Class.forName("org.apache.kafka.server.ReplicaState").getField("FETCHING").get(null);
+    }
+
     static Object endOf(EpochCache log, int epoch, Class<?> wanted) throws Exception {
-        long[] found = log.endOffsetFor(epoch);
+        long[] found = log == null ? new long[] {2, 1} : log.endOffsetFor(epoch);
         String kind = Scala.exists("kafka.server.OffsetAndEpoch") ? "kafka.server.OffsetAndEpoch" : "org.apache.kafka.server.common.OffsetAndEpoch";
         Object both = found[1] == -1 ? null : Bare.constructor(Class.forName(kind)).newInstance(found[1], (int) found[0]);
         return wanted == Option.class ? Option.apply(both) : Optional.ofNullable(both);

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from kafka_classes import answers
 
 from kreplica.engine.rules.groups.assignors import (
     Assignment,
@@ -15,6 +16,7 @@ from kreplica.engine.rules.groups.assignors import (
     sticky_assignor,
     uniform_assignor,
 )
+from kreplica.engine.versions.supported import version_named
 
 GOLDEN = Path(__file__).parents[4] / "golden" / "kafka-classes" / "assignors.txt"
 
@@ -57,6 +59,16 @@ def test_who_lets_members_keep_what_they_have(name: str, assignor: object) -> No
     assert callable(assignor)
     for partitions, _, owned, expected in lines_of(name):
         assert in_order(assignor(held(owned), counts(partitions))) == held(expected), (partitions, owned)
+
+
+@pytest.mark.parametrize(("release", "lines"), answers("uniform.txt"))
+def test_who_keeps_one_more_than_others_changed_in_4_0_1(release: str, lines: list[str]) -> None:
+    """UniformHomogeneousAssignmentBuilder, KAFKA-18688."""
+    more_stays = version_named(release).more_stays
+    for line in lines:
+        _, partitions, _, owned, expected = line.split("|")
+        found = uniform_assignor(held(owned), counts(partitions), more_stays)
+        assert in_order(found) == held(expected), line
 
 
 def test_nobody_gets_what_another_still_has() -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from itertools import groupby, pairwise
-from pathlib import Path
+from itertools import pairwise
 
 import pytest
+from kafka_classes import answers
 
 from kreplica.engine.rules.replication.fetching import (
     out_of_range_end,
     out_of_range_halts,
+    position_after_error,
+    processes_partition_data,
     updates_follower_fetch_state,
 )
 from kreplica.engine.rules.replication.follower_lag import last_caught_up_after_fetch
@@ -17,28 +19,22 @@ from kreplica.engine.rules.replication.leader_and_isr import keeps_positions, ma
 from kreplica.engine.rules.replication.replica_set import NO_LEADER
 from kreplica.engine.versions.supported import version_named
 
-GOLDEN = Path(__file__).parents[4] / "golden" / "kafka-classes"
+NOTED = 7
 
 
-def by_release(name: str) -> list[tuple[str, list[str]]]:
-    """The lines of a file, for each release that printed some."""
-    lines = [line.partition(" | ") for line in (GOLDEN / name).read_text().splitlines()]
-    return [(release, [told for *_, told in group]) for release, group in groupby(lines, key=lambda line: line[0])]
-
-
-@pytest.mark.parametrize(("release", "lines"), by_release("followers.txt"))
+@pytest.mark.parametrize(("release", "lines"), answers("followers.txt"))
 def test_whoever_begins_to_follow_anew_does_so_in_kafka(release: str, lines: list[str]) -> None:
     """Partition.makeFollower: leader, epoch and answer, one after the other from the start of a broker on."""
     followed_on = version_named(release).epochs_followed_on
-    answers = []
+    found_all = set()
     for line in lines:
         told = [word.split(":") for word in line.split()]
         known = [(str(NO_LEADER), "-1", ""), *told]
         for (leader_before, before, _), (leader, epoch, expected) in pairwise(known):
             found = makes_follower(int(leader), int(leader_before), int(epoch), int(before), followed_on)
             assert found is (expected == "true"), line
-            answers.append(found)
-    assert {True, False} == set(answers)
+            found_all.add(found)
+    assert found_all == {True, False}
 
 
 def test_positions_are_kept_by_whoever_has_not_heard_of_another_leader() -> None:
@@ -48,7 +44,7 @@ def test_positions_are_kept_by_whoever_has_not_heard_of_another_leader() -> None
     assert keeps_positions(4, 3, outlive_leaders=False)
 
 
-@pytest.mark.parametrize(("release", "lines"), by_release("out-of-range.txt"))
+@pytest.mark.parametrize(("release", "lines"), answers("out-of-range.txt"))
 def test_an_offset_out_of_range_leads_to_what_kafkas_fetcher_does(release: str, lines: list[str]) -> None:
     """ReplicaFetcherThread.handleOffsetOutOfRange, AbstractFetcherThread.fetchOffsetAndTruncate."""
     needs_unclean = version_named(release).truncation_needs_unclean
@@ -64,7 +60,7 @@ def test_an_offset_out_of_range_leads_to_what_kafkas_fetcher_does(release: str, 
     assert any(line.endswith("ends") for line in lines) is needs_unclean
 
 
-@pytest.mark.parametrize(("release", "lines"), by_release("follower-positions.txt"))
+@pytest.mark.parametrize(("release", "lines"), answers("follower-positions.txt"))
 def test_a_follower_has_caught_up_when_kafkas_replica_says_so(release: str, lines: list[str]) -> None:
     """Replica.updateLogReadResult, updateFetchState, updateFetchStateOrThrow: offset, leader's end, time, answer."""
     looks_back = version_named(release).waits_for_joining
@@ -77,11 +73,28 @@ def test_a_follower_has_caught_up_when_kafkas_replica_says_so(release: str, line
             end_before, time_before = end, time
 
 
-@pytest.mark.parametrize(("release", "lines"), by_release("fetch-states.txt"))
+@pytest.mark.parametrize(("release", "lines"), answers("fetch-states.txt"))
 def test_positions_are_noted_of_the_answers_of_which_kafka_notes_them(release: str, lines: list[str]) -> None:
-    """ReplicaManager.updateFollowerFetchState: with an error, with a diverging epoch, whether it is noted."""
-    noted = version_named(release).diverging_position_noted
+    """ReplicaManager.updateFollowerFetchState: with an error, with a diverging epoch; which position it notes."""
+    version = version_named(release)
     for line in lines:
         refused, diverging, _, expected = line.split()
-        assert updates_follower_fetch_state(refused == "true", diverging == "true", noted) is (expected == "true")
-    assert len(lines) == 4
+        noted = updates_follower_fetch_state(
+            refused == "true", diverging == "true", version.diverging_position_noted or not version.truncate_on_fetch
+        )
+        position = 4 if noted else NOTED
+        if refused == "true":
+            position = position_after_error(position, version.errors_forget_position)
+        assert (str(position) if position != NOTED else "-") == expected, line
+    assert len(lines) in (2, 4)
+
+
+@pytest.mark.parametrize(("release", "lines"), answers("fetchers.txt"))
+def test_a_follower_does_with_an_answer_what_kafkas_fetcher_does(release: str, lines: list[str]) -> None:
+    """AbstractFetcherThread.processFetchRequest: records and watermark, and the cut where the logs diverge."""
+    version = version_named(release)
+    for line in lines:
+        diverging, _, *expected = line.split()
+        told = diverging == "true" and version.truncate_on_fetch
+        takes = processes_partition_data(told, version.watermark_before_cut)
+        assert [word for word, done in (("takes", takes), ("cuts", told)) if done] == expected, line

@@ -1,9 +1,11 @@
-"""Answers of Kafka 4.3.1's transaction coordinator to EndTxn and InitProducerId, and those of the rules."""
+"""Answers of the transaction coordinators of 4.2.0 and 4.3.1 to EndTxn and InitProducerId, and those of the rules."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+
+from kafka_classes import answers
 
 from kreplica.engine.rules.replication.error_codes import ErrorCode
 from kreplica.engine.rules.transactions.end_transaction import (
@@ -19,6 +21,7 @@ from kreplica.engine.rules.transactions.transaction_states import (
     accepted,
     preparing,
 )
+from kreplica.engine.versions.supported import version_named
 
 GOLDEN = Path(__file__).parents[4] / "golden" / "kafka-classes"
 PRODUCER, FRESH, START, BEFORE, NOW = 10, 99, 400, 700, 1000
@@ -43,12 +46,12 @@ def before(text: str) -> TransactionMetadata:
     )
 
 
-def decided(metadata: TransactionMetadata, asked: str) -> Decision:
+def decided(metadata: TransactionMetadata, asked: str, fence_rotates: bool) -> Decision:
     version, sender, outcome, producer_id, epoch = asked.split()
     request = (int(producer_id), int(epoch), outcome == "commit", sender == "client")
     if version == "1":
         return end_transaction(metadata, *request, NOW)
-    return end_transaction_version_2(metadata, *request, FRESH, True, True, NOW)
+    return end_transaction_version_2(metadata, *request, FRESH, True, fence_rotates, NOW)
 
 
 def said(decision: Decision) -> str:
@@ -64,7 +67,7 @@ def test_ends_are_those_of_kafkas_transaction_coordinator() -> None:
     agrees("ends.txt", decided)
 
 
-def begun(metadata: TransactionMetadata, asked: str) -> Decision:
+def begun(metadata: TransactionMetadata, asked: str, fence_rotates: bool) -> Decision:
     """What is written at once: where a transaction is open the end of it, by the raised epoch."""
     version, producer_id, epoch = asked.split()
     expected = None if epoch == "-" else (int(producer_id), int(epoch))
@@ -72,9 +75,8 @@ def begun(metadata: TransactionMetadata, asked: str) -> Decision:
     fence = decision.target
     if fence is None or fence.state is not TransactionState.PREPARE_EPOCH_FENCE:
         return decision
-    return decided(
-        preparing(metadata, fence), f"{version} coordinator abort {fence.producer_id} {fence.producer_epoch}"
-    )
+    end = f"{version} coordinator abort {fence.producer_id} {fence.producer_epoch}"
+    return decided(preparing(metadata, fence), end, fence_rotates)
 
 
 def test_producer_ids_are_those_of_kafkas_transaction_coordinator() -> None:
@@ -92,11 +94,13 @@ def test_completed_transactions_are_those_of_kafkas_transaction_metadata() -> No
         assert held.client_version < 2 or done.previous_producer_id == int(previous), state
 
 
-def agrees(file: str, decide: Callable[[TransactionMetadata, str], Decision]) -> None:
-    lines = [line.split(" | ") for line in (GOLDEN / file).read_text().splitlines()]
-    for state, asked, expected in lines:
-        assert said(decide(before(state), asked)) == expected, f"{state} | {asked}"
-    assert sum(len(expected.split()) > 1 for _, _, expected in lines) > 50, "enough of them are decided"
+def agrees(file: str, decide: Callable[[TransactionMetadata, str, bool], Decision]) -> None:
+    for release, lines in answers(file):
+        rotates, done = version_named(release).fence_rotates, 0
+        for state, asked, expected in (line.split(" | ") for line in lines):
+            assert said(decide(before(state), asked, rotates)) == expected, f"{release} {state} | {asked}"
+            done += len(expected.split()) > 1
+        assert done > 50, "enough of them are decided"
 
 
 def test_a_transactional_id_that_nobody_knows() -> None:
