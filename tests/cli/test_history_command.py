@@ -291,6 +291,7 @@ def test_a_damaged_month_is_named_and_makes_the_answer_incomplete(kreplica: Any,
     [
         (["order"], "no topic order in the snapshots that were looked at; did you mean orders"),
         (["orders-7"], "no snapshot that was looked at has orders-7"),
+        (["orders-7", "--partition", "2"], "no topic orders-7 in the snapshots that were looked at"),
         (["orders", "--partition", "7"], "no snapshot that was looked at has orders-7"),
         (["orders", "--broker", "1"], "a topic and --broker have lives of their own"),
         (["--partition", "1"], "--partition is of a topic"),

@@ -56,8 +56,14 @@ AREAS = {
     "model": ("kreplica/model/",),
     "config": ("kreplica/config/", "kreplica/system/"),
     "commands": ("commands/",),
+    "analyzers": (
+        *("analyzers/reading/broker_facts", "analyzers/reading/folded", "analyzers/reading/sources"),
+        *("analyzers/reading/timeline", "analyzers/rules/rule_files", "analyzers/sessions/failures"),
+    ),
 }
-"""The first that fits is a file's area. Spark and the sandbox have no quick tests."""
+"""The first that fits is a file's area. What needs Spark, as the sandbox, has no quick tests."""
+
+PACKAGES = ("kreplica", "commands", "analyzers")
 
 FLOORS = {"execution": 0.9, "gates": 0.9, "sources": 0.9, "store": 0.9}
 FLOOR = 0.8
@@ -161,7 +167,7 @@ def _text(statement: ast.stmt) -> str:
 
 def drawn(area: str, count: int, seed: int) -> list[Change]:
     """So many changes of an area, each place as likely as any other, without those that are known to change nothing."""
-    files = [name for package in ("kreplica", "commands") for name in _files(package) if area_of(name) == area]
+    files = [name for package in PACKAGES for name in _files(package) if area_of(name) == area]
     sizes = [(ROOT / name).stat().st_size for name in files]
     numbers, found = random.Random(f"{seed} {area}"), {}
     while len(found) < count:
@@ -396,7 +402,7 @@ def try_area(area: str, count: int, seed: int) -> dict[str, Any]:
 
 def _commit() -> str:
     """The last one that changed the program."""
-    words = ["git", "log", "-1", "--format=%h", "--", "kreplica", "commands"]
+    words = ["git", "log", "-1", "--format=%h", "--", *PACKAGES]
     return subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True).stdout.strip()
 
 

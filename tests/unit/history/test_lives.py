@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import itertools
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from examples import examples
 from histories import HOUR, KEYS, MARCH, observations, observed
 from history_folders import FIXED, candidate, moment, values
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 
 from kreplica.history.ingest import ingest
 from kreplica.history.lives.log_line import Moments
+from kreplica.history.lives.rows import told_value
 from kreplica.history.lives.stretches import Stretch, StretchKind, in_order, stretches
 from kreplica.history.lives.told_line import Line, glances
 from kreplica.history.model import Key, Observation, fold
@@ -122,3 +124,21 @@ def test_a_pause_is_a_stretch_between_two_snapshots() -> None:
         ("state", 0, 5, None, 6),
         ("pause", 3, 3, 4, 0),
     ]
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "told"),
+    [
+        ("leader", -1, "none"),
+        ("leader", 0, "0"),
+        ("leader", None, "null"),
+        ("min_isr", -1, "-1"),
+        ("min_isr", None, "null"),
+        ("isr", (), "none"),
+        ("isr", (2, 1), "2,1"),
+        ("internal", True, "yes"),
+        ("internal", False, "no"),
+    ],
+)
+def test_values_are_told_as_people_write_them(column: str, value: Hashable, told: str) -> None:
+    assert told_value(column, value) == told
