@@ -16,6 +16,7 @@ import errno
 import os
 import secrets
 import stat
+from itertools import takewhile
 from pathlib import Path
 
 NO_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
@@ -63,7 +64,7 @@ def make_folders(path: Path, mode: int = 0o777) -> None:
     Raises:
         OSError: One cannot be made.
     """
-    absent = [folder for folder in (path, *path.parents) if not folder.exists()]
+    absent = list(takewhile(lambda folder: not folder.exists(), (path, *path.parents)))
     path.mkdir(mode=mode, parents=True, exist_ok=True)
     for folder in absent:
         sync_folder(folder.parent)
