@@ -15,9 +15,11 @@ from history_folders import FIXED, candidate, moment, values
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from kreplica.errors import UsageError
 from kreplica.history.ingest import ingest
 from kreplica.history.lives.log_line import Moments
-from kreplica.history.lives.rows import told_value
+from kreplica.history.lives.reading import lives_in
+from kreplica.history.lives.rows import PartitionStretch, TopicStretch, told_value
 from kreplica.history.lives.stretches import Stretch, StretchKind, in_order, stretches
 from kreplica.history.lives.told_line import Line, glances
 from kreplica.history.model import Key, Observation, fold
@@ -142,3 +144,20 @@ def test_a_pause_is_a_stretch_between_two_snapshots() -> None:
 )
 def test_values_are_told_as_people_write_them(column: str, value: Hashable, told: str) -> None:
     assert told_value(column, value) == told
+
+
+def test_a_word_that_names_no_topic_may_be_one_and_a_partition(tmp_path: Path) -> None:
+    rows: dict[Key, dict[str, int]] = {("orders", 0): {"leader": 0}, ("orders", 2): {"leader": 0}}
+    ingest([candidate(observed(0, {**rows, ("orders-7", 0): {"leader": 1}}))], LocalStorage(tmp_path))
+
+    def of(topic: str, partition: int | None = None) -> tuple[str, type]:
+        found = lives_in(LocalStorage(tmp_path), topic, partition)
+        return found.what, found.row
+
+    assert of("orders-2") == of("orders", 2) == ("orders-2", PartitionStretch)
+    assert of("orders") == ("orders", TopicStretch)
+    assert of("orders-7") == ("orders-7", TopicStretch), "a topic of that name comes first"
+    assert of("orders-7", 0) == ("orders-7-0", PartitionStretch)
+    for topic, partition in (("orders-2", 0), ("orders-2", 2), ("orders-x", None), ("orders-00000000002", None)):
+        with pytest.raises(UsageError, match=f"no topic {topic} in"):
+            of(topic, partition)
