@@ -41,7 +41,7 @@ from kreplica.engine.versions.supported import Truncation, version_named
 from kreplica.scenarios.answer_counterexamples import plan_of_answers, played_answers
 from kreplica.scenarios.library.truncation.counterexample import SCENARIO
 from kreplica.scenarios.playing import Run, play
-from kreplica.scenarios.power_counterexamples import FLUSH, FLUSHING, played_without_power, power_plan
+from kreplica.scenarios.power_counterexamples import mending, played_without_power, power_plan
 
 FLAWED = {
     "truncate-to-hw": ("0.8.1", "0.11"),
@@ -80,17 +80,19 @@ class Replay:
         run: The plan played under the release, or with the settings, that have the flaw.
         mended: The same under the release, or with the setting, that mends it.
         where: The cluster in words.
+        mends: The settings that mend it, as text.
     """
 
     file: PlanFile
     run: Run
     mended: Run
     where: str = "broker 4 is the controller"
+    mends: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def names(self) -> tuple[str, str]:
-        """Names of both runs: their releases, with the settings that the first has not."""
-        others = [f"{name}={value}" for name, value in self.mended.settings.items() if name not in self.run.settings]
+        """Names of both runs: their releases, with the settings that mend it."""
+        others = [f"{name}={value}" for name, value in self.mends.items()]
         return self.run.version.name, ", ".join([self.mended.version.name, *others])
 
 
@@ -155,19 +157,20 @@ def replay_of_answers(model: Model, steps: Sequence[Taken]) -> Replay | None:
 
 
 def replay_of_power(model: Model, steps: Sequence[Taken]) -> Replay | None:
-    """The plan of a loss of power, and what it comes to; None if it is none, or the run has everything flushed.
+    """The plan of a counterexample of settings, and what it comes to; None if there is none, or nothing mends it.
 
     Args:
         model: The model.
         steps: The counterexample.
     """
     file = power_plan(model, steps)
-    if file is None or FLUSH in file.settings:
+    mends = mending(file) if file is not None else None
+    if file is None or mends is None:
         return None
     run = played_without_power(file)
     if run.outcome.is_safe:
         return None
-    return Replay(file, run, played_without_power(file, FLUSHING), "three brokers, and controllers that go on")
+    return Replay(file, run, played_without_power(file, mends), "three brokers, and controllers that go on", mends)
 
 
 def played(file: PlanFile, version: str) -> Run:

@@ -279,6 +279,21 @@ def test_settings_and_a_number_of_faults(kreplica: Kreplica) -> None:
     assert "acks=all, min.insync.replicas=1, unclean.leader.election.enable=false; 2 replicas" in held.out
 
 
+def test_a_loss_of_acks_1_is_played_and_the_next_line_saves_its_plan(
+    kreplica: Kreplica, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A leader that nobody fetches from is fenced; with acks=all its record is not acknowledged."""
+    monkeypatch.chdir(tmp_path)
+    words = ("whatif", "prove", "--model", "settings-4.1", "--first-leader", "1", "--set", "acks=1")
+    told = kreplica(*words)
+    assert "4.1, acks=all: SAFE" in told.out
+    following = next(line for line in told.out.splitlines() if line.startswith("next"))
+    assert following == f"next     kreplica {' '.join(words)} --save-plan plan.json"
+    assert kreplica(*following.split()[2:]).code == 1
+    played = kreplica("whatif", "run", "--plan", "plan.json")
+    assert "LOST m1 although acknowledged; 1 record acknowledged of 1 sent" in played.out
+
+
 def test_the_broker_that_leads_at_first(kreplica: Kreplica) -> None:
     words = ("whatif", "prove", "--model", "settings-4.1", "--replicas", "2", "--set", "acks=1", "-o", "json")
     for first, leader in (((), 1), (("--first-leader", "2"), 2)):

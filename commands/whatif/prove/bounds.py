@@ -82,6 +82,13 @@ def bounds_of(model: str, size: SizeOptions, faults: FaultOptions, settings: Seq
     return _bounds(model, {**given, **_settings(settings)})
 
 
+def words_of(size: SizeOptions, faults: FaultOptions, settings: Sequence[str]) -> list[str]:
+    """The bounds and settings that were given, as words of a command line."""
+    options = {**asdict(size), **asdict(faults)}
+    given = [(f"--{name.replace('_', '-')}", str(value)) for name, value in options.items() if value is not None]
+    return [word for pair in (*given, *(("--set", each) for each in settings)) for word in pair]
+
+
 def _settings(given: Sequence[str]) -> dict[str, int]:
     """Settings by the names of bounds."""
     from kreplica.engine.rules.replication.acknowledgement import ACKS_ALL

@@ -10,7 +10,7 @@ import typer
 from commands.shared.help import examples
 from commands.shared.options.common import OutputOption
 from commands.shared.options.groups import takes
-from commands.whatif.prove.bounds import FaultOptions, SizeOptions, bounds_of
+from commands.whatif.prove.bounds import FaultOptions, SizeOptions, bounds_of, words_of
 
 if TYPE_CHECKING:
     from kreplica.engine.explorer.explored import Progress as Explored
@@ -134,5 +134,7 @@ def prove(
         write_file(save, document_of(answer))
     if save_plan is not None and replays:
         write_plan(save_plan, next(iter(replays.values())).file)
-    emit(answer, output, lambda console: show(proof, replays, save, save_plan, console))
+    asked = [word for name in invariant or () for word in ("--invariant", name)]
+    words = [*asked, *words_of(size, faults, settings or ()), *(["--symmetry"] if symmetry else [])]
+    emit(answer, output, lambda console: show(proof, replays, save, save_plan, words, console))
     raise typer.Exit(proof.exit_code)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,12 @@ def progress_line(explored: Progress) -> str:
 
 
 def show(
-    proof: Proof, replays: Mapping[str, Replay], save: Path | None, save_plan: Path | None, console: Console
+    proof: Proof,
+    replays: Mapping[str, Replay],
+    save: Path | None,
+    save_plan: Path | None,
+    words: Sequence[str],
+    console: Console,
 ) -> None:
     """Prints the proof.
 
@@ -33,6 +38,7 @@ def show(
         replays: The counterexamples that could be played, by invariant.
         save: The file that it was written to.
         save_plan: The file that the first plan was written to.
+        words: What was asked of the model, as on the command line.
         console: To print on.
     """
     _show_verdict(proof, console)
@@ -47,14 +53,15 @@ def show(
     plan = save_plan if replays else None
     print_lines(console, "saved", [str(file) for file in (save, plan) if file is not None])
     if proof.holds is False:
-        print_lines(console, "next", _next(proof, plan, bool(replays)), whole=True)
+        print_lines(console, "next", _next(proof, plan, words if replays else None), whole=True)
 
 
-def _next(proof: Proof, plan: Path | None, played: bool) -> list[str]:
+def _next(proof: Proof, plan: Path | None, played: Sequence[str] | None) -> list[str]:
     if plan is not None:
         return [f"kreplica whatif run --plan {shlex.quote(str(plan))}"]
-    if played:
-        return [f"kreplica whatif prove --model {proof.model.name} --save-plan plan.json"]
+    if played is not None:
+        words = ("kreplica", "whatif", "prove", "--model", proof.model.name, *played, "--save-plan", "plan.json")
+        return [shlex.join(words)]
     sound = proof.family.sound
     return [] if sound in ("", proof.model.name) else [f"kreplica whatif prove --model {sound}"]
 

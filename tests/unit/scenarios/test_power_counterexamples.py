@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import pytest
 
 from kreplica.engine.explorer.model import Model, Taken, successors
+from kreplica.engine.explorer.one_partition.trace import broker_of
 from kreplica.engine.explorer.settings.models import VERSIONS, model_of
 from kreplica.engine.explorer.settings.state import SettingsBounds
 from kreplica.engine.explorer.settings.trace import events_of
@@ -14,6 +15,7 @@ from kreplica.engine.rules.replication.acknowledgement import ACKS_ALL
 from kreplica.engine.trace import Event, Kind
 from kreplica.report.log_strips import log_strips
 from kreplica.scenarios.counterexamples import replay_of_power, replays_of
+from kreplica.scenarios.power_counterexamples import BEGIN
 
 WITHOUT_ELR, WITH_ELR, MENDED = VERSIONS
 BOUNDS = SettingsBounds(3, 1, ACKS_ALL, 2, False, 1, 0, 0, 1, 0, 0, 1)
@@ -33,11 +35,11 @@ KILLED_BEFORE = (
 """Broker 3 is killed first, and is fenced first; its page cache goes with those of the others."""
 
 
-def taken(model: Model, choices: Iterable[tuple[str, int]]) -> list[Taken]:
+def taken(model: Model, choices: Iterable[tuple[str | int, ...]]) -> list[Taken]:
     state, steps = model.initial, list[Taken]()
-    for name, choice in choices:
+    for wanted in choices:
         steps.append(
-            next(one for one in successors(model, state) if (one.action.name, one.chosen[0]) == (name, choice))
+            next(one for one in successors(model, state) if (one.action.name, *one.chosen)[: len(wanted)] == wanted)
         )
         state = steps[-1].state
     assert not model.invariants[0].holds(state)
@@ -81,6 +83,72 @@ def test_a_run_has_the_decisions_and_the_logs_of_the_model(name: str, choices: t
     assert led[begins : begins + len(wanted)] == wanted
     last = max(event.time for event in found.run.events if event.kind == Kind.BECAME_LEADER)
     assert logs(event for event in found.run.events if event.time <= last) == logs(model_events)
+
+
+SHRUNK = (("write", 0), ("fetch", 1), ("fetch", 1), ("shrink-isr", 0, 2), ("all-lose-power", 0))
+"""Broker 3 leaves the ISR without the record, and both others lose it."""
+ALONE = SettingsBounds(3, 1, 1, 2, False, 2, 0, 0, 0, 1, 1, 1)
+OTHERS = {
+    "a follower that does not keep up": (
+        (WITHOUT_ELR, BOUNDS._replace(faults=2, cut_offs=1)),
+        (*SHRUNK, ("expire", 0), ("expire", 1), ("start", 1), ("unfence", 1), ("hear", 1)),
+    ),
+    "the same with an ELR": (
+        (WITH_ELR, BOUNDS._replace(faults=2, cut_offs=1)),
+        (*SHRUNK, ("expire", 0), ("expire", 1), ("start", 0), ("start", 1), ("unfence", 1), ("hear", 1)),
+    ),
+    "three machines one after the other, broker 2 first": (
+        (WITH_ELR, BOUNDS._replace(faults=3, power_losses=3, power_losses_of_all=0, first_leader=2)),
+        (
+            *(("write", 1), ("fetch", 0), ("fetch", 0), ("lose-power", 0), ("lose-power", 2), ("shrink-isr", 1, 2)),
+            *(("lose-power", 1), ("expire", 0), ("expire", 1), ("start", 0), ("start", 1), ("unfence", 1), ("hear", 1)),
+        ),
+    ),
+    "broker 3 leads at first": (
+        (WITHOUT_ELR, BOUNDS._replace(first_leader=3)),
+        (
+            *(("write", 2), ("fetch", 0), ("fetch", 0), ("fetch", 1), ("fetch", 1), ("all-lose-power", 0), *ALL_EXPIRE),
+            *(("start", 2), ("unfence", 2), ("hear", 2)),
+        ),
+    ),
+    "acks=1: the leader alone": (
+        (WITH_ELR, ALONE._replace(first_leader=1)),
+        (("write", 0), ("lose-power", 0), ("expire", 0), ("hear", 1)),
+    ),
+    "acks=1 with flush.messages=1": (
+        (WITH_ELR, ALONE._replace(first_leader=1, flush_messages=1)),
+        (("write", 0), ("lose-power", 0), ("expire", 0), ("hear", 1)),
+    ),
+    "acks=1: the preferred leader is elected": (
+        (WITHOUT_ELR, ALONE._replace(first_leader=2)),
+        (("write", 1), ("elect-preferred", 0), ("hear", 0)),
+    ),
+    "acks=1: a leader that runs is fenced": (
+        (WITHOUT_ELR, ALONE._replace(first_leader=1)),
+        (("write", 0), ("cut-off", 0), ("hear", 1)),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", OTHERS)
+def test_who_leads_is_cut_off_or_acknowledges_alone_loses_the_same_as_in_the_model(case: str) -> None:
+    (name, bounds), choices = OTHERS[case]
+    model = model_of(name, bounds)
+    steps = taken(model, choices)
+    found = replay_of_power(model, steps)
+    assert found is not None
+    assert found.run.missed == ()
+    assert found.run.outcome.histories.lost == ("m1",)
+    assert found.mended.outcome.is_safe
+    assert found.names[1].endswith("acks=all" if bounds.acks == 1 else "flush.messages=1")
+    ran = list(found.run.events)
+    assert leaders(one for one in ran if one.time < BEGIN)[-1] == broker_of(model.initial.true_leader[0])
+    assert leaders(ran)[-1] == leaders(events_of(model.initial, steps))[-1]
+
+
+def leaders(events: Iterable[Event]) -> list[int]:
+    """Brokers that became leader, one after the other."""
+    return [int(event.node.partition("-")[2]) for event in events if event.kind == Kind.BECAME_LEADER]
 
 
 def test_what_has_no_run_has_no_plan() -> None:
