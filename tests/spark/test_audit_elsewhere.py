@@ -30,6 +30,8 @@ from logged_fleet import (
 )
 from object_store import object_store
 
+from analyzers.sessions.class_path import class_path
+from analyzers.sessions.spark_classes import beginning_with_archive
 from kreplica.health.findings import find
 from kreplica.monitoring.ingestion import ingest_dumps
 from kreplica.store.manifest import read_manifest
@@ -56,11 +58,13 @@ def free_port() -> int:
 def running(
     command: Sequence[str], log: Path, folder: Path, around: Mapping[str, str] = os.environ
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """A Spark process on loopback, ended with all it started."""
+    """A Spark process on loopback, ended with all it started; it begins with the archive of classes where that is."""
     from kreplica.system.java import java_home_for_spark
 
     home = {"JAVA_HOME": str(java_home_for_spark()), "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_NO_DAEMONIZE": "1"}
-    environment = {**around, **home, "SPARK_LOG_DIR": str(folder), "SPARK_WORKER_DIR": str(folder / "work")}
+    cheaply = dict.fromkeys(("SPARK_DAEMON_JAVA_OPTS", "SPARK_SUBMIT_OPTS"), beginning_with_archive(""))
+    places = {"SPARK_LOG_DIR": str(folder), "SPARK_WORKER_DIR": str(folder / "work")}
+    environment = {**around, **home, **places, **cheaply, "SPARK_DAEMON_CLASSPATH": class_path()}
     with log.open("wb") as output:
         process = subprocess.Popen(
             command,
@@ -283,6 +287,7 @@ def test_a_connect_server_gives_the_same_findings_and_lives_on(
         "spark.connect.grpc.binding.address": "127.0.0.1",
         "spark.ui.port": str(interface),
         "spark.driver.host": "127.0.0.1",
+        "spark.driver.extraClassPath": class_path(),
         "spark.master": "local[2]",
         "spark.sql.ansi.enabled": "false",
         "spark.sql.session.timeZone": "America/New_York",
