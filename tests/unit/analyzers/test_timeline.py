@@ -30,7 +30,7 @@ def stretches(*hours: float) -> list[int]:
         ([0, 50], [1, 1]),
         ([0, 1, 2, 3], [1, 1, 1, 1]),
         ([0, 1, 2, 5, 6], [1, 1, 1, 1, 1]),
-        ([0, 1, 2, 5.01, 6], [1, 1, 1, 2, 2]),
+        ([0, 1, 2, 5.001, 6], [1, 1, 1, 2, 2]),
         ([0, 1, 2, 9, 10, 20, 21], [1, 1, 1, 2, 2, 3, 3]),
         ([0, 0, 0, 0, 1, 2, 3], [1] * 7),
     ],
@@ -95,3 +95,10 @@ def test_ends_of_the_metadata_log_are_compared_within_one_source() -> None:
     assert list(Timeline(mixed).warnings()) == []
     (line,) = Timeline([*mixed, seen(3, **dump, metadata_offset=380)]).warnings()
     assert "goes back from 390 to 380 in the snapshot of 2026-03-01T15:00" in line
+
+
+def test_what_a_metadata_log_tells_is_told_from_snapshots() -> None:
+    assert not Timeline([seen(0), seen(1)]).has_logs
+    assert Timeline([seen(0), seen(1, log=0)]).has_logs
+    assert Timeline([seen(0, log=0), seen(1, log=1)]).has_logs
+    assert not Timeline([]).has_logs
