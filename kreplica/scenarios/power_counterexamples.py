@@ -144,7 +144,7 @@ class _Translation:
 
     @property
     def writes_first(self) -> bool:
-        """Whether the first leader takes every record before anything fails, or another leads."""
+        """True if the first leader takes every record before anything fails, or another leads."""
         written = [place for place, step in enumerate(self.steps) if step.action.name == "write"]
         return all(
             step.action.name in ("write", "fetch") and (step.action.name == "fetch" or step.chosen == (self.leader,))
