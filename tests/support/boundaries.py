@@ -147,7 +147,6 @@ SOURCE = {
     "halts_by_exit 0.10.0.1": "ReplicaFetcherThread.handleOffsetOutOfRange, KAFKA-3924",
     "moves_must_live 0.10.1": "KafkaController.initiateReassignReplicasForTopicPartition, KAFKA-4214",
     "transaction_version 0.11": "TransactionCoordinator, KIP-98; `protocol.txt` has its requests",
-    "keeps_last_in_sync 1.1": "KafkaController.removeReplicaFromIsr, ReplicaStateMachine.doRemoveReplicasFromIsr",
     "controller_epoch_checked 2.1": "KafkaZkClient.retryRequestsUntilConnected, KAFKA-6082",
     "failover_cleans_isrs 2.4": "ReplicaStateMachine.startup",
     "moves_must_live 2.5": "KafkaController.maybeTriggerPartitionReassignment, KAFKA-9329",

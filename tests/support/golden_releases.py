@@ -36,6 +36,7 @@ HELD = {
     ),
     "recovery-points.txt": ("up to where a recovered log counts as flushed", ("recovered_point",)),
     "zookeeper-elections.txt": ("elections in ZooKeeper mode", ("shutdown_by_isr_order",)),
+    "isr-removals.txt": ("the ISR when a replica goes offline, in ZooKeeper mode", ("keeps_last_in_sync",)),
     "moves-in-flight.txt": ("KRaft moves, their end and cancellation", ("moves_wait_for",)),
     "sessions.txt": ("whether a broker's session stands, in KRaft", ("fenced_keep_sessions",)),
     "producer-states.txt": ("batches of an idempotent producer", ("cached_batches", "unknown_producer")),
