@@ -161,6 +161,7 @@ SOURCE = {
     "failed_directories_tolerated 3.7 KRaft": "BrokerServer, LogManager, KIP-858",
     "resets_by_duration 4.0": "AutoOffsetResetStrategy, KIP-1106",
     "restarted_leave_isrs 4.0 KRaft": "ReplicationControlManager.handleBrokerUncleanShutdown, KAFKA-18106",
+    "members_rejoin 4.2": "GroupMetadataManager.throwIfConsumerGroupMemberEpochIsInvalid, KAFKA-19233",
     "groups_begin_at_epoch 4.3": "ConsumerGroup, KAFKA-20268",
     "assignment_epochs 4.3": "ConsumerGroup.validateOffsetCommit, KIP-1251",
 }

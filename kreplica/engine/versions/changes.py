@@ -271,7 +271,7 @@ CHANGES: tuple[Change, ...] = (
     _kraft_since("4.0", restarted_leave_isrs=True, fenced_keep_sessions=True),
     _since("4.0.1", more_stays=True, single_epoch_rise=True),
     _since("4.1", elr=True, zero_sequence_first=True),
-    _since("4.2", strict_markers=True),
+    _since("4.2", strict_markers=True, members_rejoin=True),
     _since(
         "4.3",
         {"group.consumer.assignment.interval.ms": 1_000},  # KIP-1263

@@ -137,6 +137,8 @@ class Version:
         more_stays: Coordinators let a member keep one partition more than others have (4.0.1, KAFKA-18688); before, the
             first members got it.
         consumer_protocol: Coordinators assign partitions (4.0, KIP-848); by default groups still do it themselves.
+        members_rejoin: A member of that protocol that was fenced may join again (4.2, KAFKA-19233); before, it was
+            fenced again until its session was over.
         groups_begin_at_epoch: Group epoch of a group of that protocol without members (0; 1 since 4.3, KAFKA-20268).
         assignment_epochs: A member may commit, under an earlier epoch, partitions it has had since that epoch (4.3,
             KIP-1251).
@@ -220,6 +222,7 @@ class Version:
     consumer_protocol: bool = False
     group_version: int = 0
     more_stays: bool = False
+    members_rejoin: bool = False
     groups_begin_at_epoch: int = 0
     assignment_epochs: bool = False
     member_id_required: bool = False

@@ -9,7 +9,7 @@ Preview in 3.7, general in 4.0 (group.protocol=consumer). Three epochs, each nev
 Partitions are bitmasks: bit ``i`` is the i-th partition of those the group reads.
 """
 
-from enum import StrEnum
+from enum import IntEnum
 from typing import NamedTuple
 
 from kreplica.engine.rules.replication.error_codes import ErrorCode
@@ -23,14 +23,19 @@ LEAVE_STATIC_EPOCH = -2
 """A static member leaves for a while: its partitions wait for it until its session times out."""
 
 
-class MemberState(StrEnum):
-    """org.apache.kafka.coordinator.group.modern.MemberState."""
+class MemberState(IntEnum):
+    """org.apache.kafka.coordinator.group.modern.MemberState, with its numbers."""
 
-    STABLE = "Stable"
-    UNREVOKED_PARTITIONS = "UnrevokedPartitions"
+    STABLE = 0
+    UNREVOKED_PARTITIONS = 1
     """It has yet to give partitions up, and stays in its epoch until it has."""
-    UNRELEASED_PARTITIONS = "UnreleasedPartitions"
+    UNRELEASED_PARTITIONS = 2
     """It waits for partitions that others have yet to give up."""
+
+    @property
+    def title(self) -> str:
+        """Its name for people: UnrevokedPartitions."""
+        return "".join(word.capitalize() for word in self.name.split("_"))
 
 
 class Member(NamedTuple):
@@ -47,21 +52,23 @@ class Member(NamedTuple):
 
 
 def validate_heartbeat_epoch(
-    sent_epoch: int, member_epoch: int, previous_epoch: int, owned: int | None, assigned: int
+    sent_epoch: int, member_epoch: int, previous_epoch: int, owned: int | None, assigned: int, rejoins: bool
 ) -> ErrorCode:
     """Returns the error for a heartbeat that is not of the member's present epoch; NONE if it is accepted.
 
     GroupMetadataManager.throwIfConsumerGroupMemberEpochIsInvalid. The previous epoch is accepted too if the member
-    owns nothing beyond its assignment: the answer that raised the epoch may have been lost.
+    owns nothing beyond its assignment: the answer that raised the epoch may have been lost. A member that was fenced
+    joins again under its id; up to 4.1 it is fenced again and again until its session is over (KAFKA-19233).
 
     Args:
-        sent_epoch: In the request, above 0.
+        sent_epoch: In the request, JOIN_EPOCH or above.
         member_epoch: The coordinator's.
         previous_epoch: The member's epoch before that.
         owned: Partitions the member says it owns; None if it does not say.
         assigned: Partitions assigned to it.
+        rejoins: Whether a member that is known may join again (``Version.members_rejoin``).
     """
-    if sent_epoch == member_epoch:
+    if sent_epoch == member_epoch or (rejoins and sent_epoch == JOIN_EPOCH):
         return ErrorCode.NONE
     lost_answer = sent_epoch == previous_epoch and owned is not None and without(owned, assigned) == 0
     return ErrorCode.NONE if sent_epoch < member_epoch and lost_answer else ErrorCode.FENCED_MEMBER_EPOCH
@@ -88,7 +95,7 @@ def consumer_group_state(members: tuple[Member, ...], group_epoch: int, assignme
         return "Empty"
     if group_epoch > assignment_epoch:
         return "Assigning"
-    reconciled = all(member.state is MemberState.STABLE and member.epoch == assignment_epoch for member in members)
+    reconciled = all(member.state == MemberState.STABLE and member.epoch == assignment_epoch for member in members)
     return "Stable" if reconciled else "Reconciling"
 
 
@@ -110,6 +117,18 @@ def may_assign(group_epoch: int, assignment_epoch: int, assigned_at: int | None,
     return assigned_at is None or now >= assigned_at + interval
 
 
+def after_heartbeat(
+    member: Member, previous_epoch: int, target: int, assignment_epoch: int, owned: int | None, held: int
+) -> tuple[Member, int]:
+    """Returns the member after a heartbeat, and its previous epoch.
+
+    GroupMetadataManager.maybeReconcile. The arguments are those of ``reconcile``, and its previous epoch so far.
+    """
+    if stays_as_it_is(member, assignment_epoch, owned):
+        return member, previous_epoch
+    return reconcile(member, target, assignment_epoch, owned, held), member.epoch
+
+
 def reconcile(member: Member, target: int, assignment_epoch: int, owned: int | None, held: int) -> Member:
     """Takes a member one step nearer to its target assignment.
 
@@ -125,7 +144,7 @@ def reconcile(member: Member, target: int, assignment_epoch: int, owned: int | N
     """
     if stays_as_it_is(member, assignment_epoch, owned):
         return member
-    epoch = member.epoch + (member.state is MemberState.UNREVOKED_PARTITIONS)
+    epoch = member.epoch + (member.state == MemberState.UNREVOKED_PARTITIONS)
     return _next_assignment(epoch, member.assigned, target, assignment_epoch, owned, held)
 
 
@@ -141,9 +160,9 @@ def stays_as_it_is(member: Member, assignment_epoch: int, owned: int | None) -> 
         assignment_epoch: The target assignment's.
         owned: Partitions the member reports that it owns; None if the heartbeat does not say.
     """
-    if member.state is MemberState.STABLE:
+    if member.state == MemberState.STABLE:
         return member.epoch == assignment_epoch
-    if member.state is MemberState.UNREVOKED_PARTITIONS:
+    if member.state == MemberState.UNREVOKED_PARTITIONS:
         return owned is None or owned & member.pending_revocation != 0
     return False
 

@@ -349,8 +349,8 @@ class ModernMembership(Membership):
         self.needs_join = False
         self._lives += 1
         consumer = self._consumer
-        # the process chooses the member id, and another one after it was fenced
-        self.member_id = f"{consumer.name}.{consumer.incarnation}.{self._lives}"
+        # the process chooses the member id once, and keeps it when it is fenced (AbstractMembershipManager, KIP-1082)
+        self.member_id = f"{consumer.name}.{consumer.incarnation}"
         self.generation = group_epochs.JOIN_EPOCH
         self._asking = False
         self._send()

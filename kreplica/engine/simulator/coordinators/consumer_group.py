@@ -106,7 +106,7 @@ class ModernGroup:
 
     def _refusal(self, member_id: str, instance: str, epoch: int, owned: tuple[str, ...]) -> ErrorCode:
         static = {one.instance: one.id for one in self.members.values() if one.instance}
-        if epoch == rules.JOIN_EPOCH:
+        if epoch == rules.JOIN_EPOCH and member_id not in self.members:
             holder = self.members[static[instance]].now.epoch if instance in static else None
             return rules.join_static_member(holder)
         if self.epoch == self.shard.broker.cluster.version.groups_begin_at_epoch:
@@ -114,9 +114,9 @@ class ModernGroup:
         refused = validate_member(self.members, static, member_id, instance or None)
         if refused or epoch < rules.JOIN_EPOCH:
             return refused
-        member = self.members[member_id]
+        member, rejoins = self.members[member_id], self.shard.broker.cluster.version.members_rejoin
         return rules.validate_heartbeat_epoch(
-            epoch, member.now.epoch, member.previous_epoch, self._places(owned), member.now.assigned
+            epoch, member.now.epoch, member.previous_epoch, self._places(owned), member.now.assigned, rejoins
         )
 
     def _join(self, member_id: str, instance: str) -> ModernMember:
@@ -197,20 +197,18 @@ class ModernGroup:
 
     def _step(self, member: ModernMember, owns: int) -> None:
         """Moves a member one step towards its target assignment."""
-        before = member.now
-        if rules.stays_as_it_is(before, self.assignment_epoch, owns):
-            return
-        held = 0
+        before, held = member.now, 0
         for one in self.members.values():
             held |= one.now.assigned | one.now.pending_revocation
-        member.now = rules.reconcile(before, member.target, self.assignment_epoch, owns, held)
-        member.previous_epoch = before.epoch
+        member.now, member.previous_epoch = rules.after_heartbeat(
+            before, member.previous_epoch, member.target, self.assignment_epoch, owns, held
+        )
         if member.now == before:
             return
         member.note_assigned()
         self._time_revocation(member)
         if self.state != "Reconciling" or before.state is MemberState.STABLE:
-            self._tell(f"{member.id} is {member.now.state} in epoch {member.now.epoch}")
+            self._tell(f"{member.id} is {member.now.state.title} in epoch {member.now.epoch}")
 
     def _time_revocation(self, member: ModernMember) -> None:
         """Removes a member that has not given up its partitions within its rebalance timeout."""

@@ -79,6 +79,7 @@ RULES = [
     ("waits_only_for_eligible", "3.5.2", "3.6"),
     ("transaction_version", "3.9.1-kraft", "4.0"),
     ("more_stays", "4.0", "4.0.1"),
+    ("members_rejoin", "4.1", "4.2"),
     ("single_epoch_rise", "4.0", "4.0.1"),
     ("fence_rotates", "4.2", "4.3"),
     # by the release that the KIP names

@@ -232,7 +232,7 @@ class Coordination:
         if request.epoch == LEAVE_EPOCH:
             return False
         named = None if request.partitions == NOT_TOLD else request.partitions
-        refused = validate_heartbeat_epoch(request.epoch, member.epoch, member.epoch, named, member.assigned)
+        refused = validate_heartbeat_epoch(request.epoch, member.epoch, member.epoch, named, member.assigned, False)
         return refused is not ErrorCode.NONE  # no answer is lost on a connection, so that the epoch before is not sent
 
     def _set_status(self, state: GroupState, target_epoch: int) -> None:

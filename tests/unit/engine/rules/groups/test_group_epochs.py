@@ -23,7 +23,7 @@ def members_of_kip_848(draw: st.DrawFn) -> PlainMember:
     assigned = draw(partition_sets)
     state = draw(st.sampled_from(list(MemberState)))
     revoke = draw(partition_sets) - assigned if state is MemberState.UNREVOKED_PARTITIONS else frozenset()
-    return PlainMember(state, draw(st.integers(1, 3)), assigned, revoke)
+    return PlainMember(state.title, draw(st.integers(1, 3)), assigned, revoke)
 
 
 @given(members_of_kip_848(), partition_sets, st.integers(0, 2), st.none() | st.lists(st.integers(0, 5)), partition_sets)
@@ -32,11 +32,13 @@ def test_reconciliation(
 ) -> None:
     held = (others | before.assigned | before.pending_revocation) - frozenset()
     expected = current_assignment(before, set(target), before.epoch + newer, owned, set(held))
-    member = Member(MemberState(before.state), before.epoch, mask(before.assigned), mask(before.pending_revocation))
+    state = next(one for one in MemberState if one.title == before.state)
+    member = Member(state, before.epoch, mask(before.assigned), mask(before.pending_revocation))
     answer = group_epochs.reconcile(
         member, mask(target), before.epoch + newer, None if owned is None else mask(owned), mask(held)
     )
-    assert answer == (expected.state, expected.epoch, mask(expected.assigned), mask(expected.pending_revocation))
+    told = (answer.state.title, *answer[1:])
+    assert told == (expected.state, expected.epoch, mask(expected.assigned), mask(expected.pending_revocation))
     assert answer.assigned & ~(mask(target) | member.assigned) == 0
     assert answer.assigned & ~member.assigned & mask(held) == 0, "nobody gets what another still has"
 
@@ -65,6 +67,7 @@ def test_a_member_that_has_revoked_may_have_to_revoke_again() -> None:
     assert after == Member(MemberState.UNREVOKED_PARTITIONS, 11, 0b001, 0b010)
 
 
+@pytest.mark.parametrize("rejoins", [False, True])
 @pytest.mark.parametrize(
     ("sent", "owned", "expected"),
     [
@@ -76,9 +79,17 @@ def test_a_member_that_has_revoked_may_have_to_revoke_again() -> None:
         (3, 0b01, "FENCED_MEMBER_EPOCH"),
     ],
 )
-def test_epochs_of_heartbeats(sent: int, owned: int | None, expected: str) -> None:
+def test_epochs_of_heartbeats(sent: int, owned: int | None, expected: str, rejoins: bool) -> None:
     """GroupMetadataManagerTest.testConsumerGroupMemberEpochValidation."""
-    assert group_epochs.validate_heartbeat_epoch(sent, 5, 4, owned, 0b01).name == expected
+    assert group_epochs.validate_heartbeat_epoch(sent, 5, 4, owned, 0b01, rejoins).name == expected
+
+
+def test_a_fenced_member_joins_again_since_4_2() -> None:
+    """KAFKA-19233: throwIfConsumerGroupMemberEpochIsInvalid of the jars of 4.1.1 and 4.2.0 differ in this alone."""
+    for previous in (0, 4):
+        assert group_epochs.validate_heartbeat_epoch(0, 5, previous, 0, 0b01, True) is ErrorCode.NONE
+    assert group_epochs.validate_heartbeat_epoch(0, 5, 4, 0, 0b01, False) is ErrorCode.FENCED_MEMBER_EPOCH
+    assert group_epochs.validate_heartbeat_epoch(0, 1, 0, 0, 0b01, False) is ErrorCode.NONE, "the answer was lost"
 
 
 @given(
@@ -96,8 +107,11 @@ def test_what_stays_as_it_is_is_never_reconciled(
     waits = state.name == "UNREVOKED_PARTITIONS" and (owned is None or owned & pending != 0)
     stays = (state.name == "STABLE" and epoch == target_epoch) or waits
     assert group_epochs.stays_as_it_is(before, target_epoch, owned) == stays
+    after, previous = group_epochs.after_heartbeat(before, 8, 7, target_epoch, owned, 0)
+    assert after == group_epochs.reconcile(before, 7, target_epoch, owned, 0)
+    assert previous == (8 if stays else epoch)
     if stays:
-        assert group_epochs.reconcile(before, 7, target_epoch, owned, 0) is before
+        assert after is before
 
 
 @pytest.mark.parametrize(
