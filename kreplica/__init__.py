@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from kreplica.engine.explorer.asynchronous_isr.models import AsyncBounds as AsyncBounds
     from kreplica.engine.explorer.clients.bounds import ClientBounds as ClientBounds
     from kreplica.engine.explorer.coordinators.groups.state import GroupBounds as GroupBounds
+    from kreplica.engine.explorer.coordinators.memberships.state import MembershipBounds as MembershipBounds
     from kreplica.engine.explorer.coordinators.transactions.state import CoordinatorBounds as CoordinatorBounds
     from kreplica.engine.explorer.epoch_answers.models import AnswersBounds as AnswersBounds
     from kreplica.engine.explorer.kraft.state import KraftBounds as KraftBounds
@@ -147,6 +148,7 @@ _HOMES = {
     "Goal": "kreplica.health.wait_conditions",
     "History": "kreplica.history.reading",
     "KreplicaError": "kreplica.errors",
+    "MembershipBounds": "kreplica.engine.explorer.coordinators.memberships.state",
     "MetadataQuestion": "kreplica.formats.metadata_log.history",
     "PREDICATES": "kreplica.model.predicates.partitions",
     "Pace": "kreplica.execution.executor",

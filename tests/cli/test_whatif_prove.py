@@ -425,6 +425,20 @@ def test_a_model_of_a_consumer_group(kreplica: Kreplica) -> None:
     assert (refused.code, "consumer-group has room for 2 clients, 2 partitions and 1 fault" in refused.err) == (2, True)
 
 
+def test_a_model_of_a_consumer_group_with_kafkas_client(kreplica: Kreplica) -> None:
+    """A partition that is given before it is free; bounds that are too large."""
+    words = ("--invariant", "given-once", "--time-outs", "1")
+    done = kreplica("whatif", "prove", "--model", "consumer-group-4.2-m1", *words)
+    assert done.code == 1
+    assert "BROKEN given-once after 4 steps, of consumer-group-4.2-m1" in done.out
+    assert "2 clients, 2 partitions; 0 faults, 1 time-out" in done.out
+    assert "client 2 joins, has no partitions" in done.out
+    assert "next     kreplica whatif prove --model consumer-group-4.3-mended\n" in done.out
+    refused = kreplica("whatif", "prove", "--model", "consumer-group-4.2", "--clients", "4")
+    room = "consumer-group-4.2 has room for 3 clients, 3 partitions, 3 faults and 2 time-outs"
+    assert (refused.code, room in refused.err) == (2, True)
+
+
 def test_the_help_says_where_models_and_their_invariants_are_listed(kreplica: Kreplica) -> None:
     told = " ".join(kreplica("whatif", "prove", "--help").out.split())
     assert "kreplica whatif models lists them" in told

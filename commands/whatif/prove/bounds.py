@@ -56,6 +56,9 @@ class FaultOptions:
     shrinks: Annotated[
         int | None, _number("--shrinks", "Times that a leader takes a follower for too slow.", panel=FAULTS)
     ] = None
+    time_outs: Annotated[
+        int | None, _number("--time-outs", "Times that a client waits no longer for an answer.", 0, 2, FAULTS)
+    ] = None
     cut_offs: Annotated[
         int | None, _number("--cut-offs", "Times that a broker that is up is fenced, or slow.", 0, 5, FAULTS)
     ] = None

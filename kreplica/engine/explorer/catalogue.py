@@ -19,6 +19,7 @@ COMMITS = "consumer that commits"
 TRANSACTIONS = "end of a transaction"
 COORDINATOR = "transaction coordinator"
 GROUP = "consumer group"
+MEMBERSHIP = "consumer group with Kafka's client"
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +116,22 @@ ABOUT: Mapping[str, About] = {
         "partitions count as given up before the member has said so",
         "a group is stable once it has a target",
     ),
+    "consumer-group-4.1": About(MEMBERSHIP, "by the engine's rules; a fenced member waits for the end of its session"),
+    "consumer-group-4.2": About(MEMBERSHIP, "by the engine's rules; a fenced member joins again (KAFKA-19233)"),
+    "consumer-group-4.3": About(MEMBERSHIP, "by the engine's rules; members that join together wait for each other"),
+    "consumer-group-4.3-mended": About(MEMBERSHIP, "as 4.3; a heartbeat also names what its sender is to take over"),
+    **_mutants(
+        "consumer-group-4.2",
+        MEMBERSHIP,
+        "the coordinator does not wait until a partition is free",
+        "any heartbeat counts as giving up what is to be given up",
+        "a client says that it has given up partitions before it has",
+        "a client names its partitions in every heartbeat",
+        "a member is in the epoch of its target at once",
+        "a client that is fenced keeps its partitions",
+        "epochs of heartbeats are not compared",
+        "the group epoch does not rise when a member goes",
+    ),
 }
 """Each model by its name."""
 
@@ -174,6 +191,12 @@ BOUNDS: Mapping[str, Mapping[str, str]] = {
         "partitions": "topics of one partition each",
         "faults": "topics that change, members that leave, crash or are fenced",
     },
+    MEMBERSHIP: {
+        "clients": "consumers",
+        "partitions": "partitions that all of them subscribe to",
+        "faults": "members that leave or crash, sessions that end although the client runs",
+        "time_outs": "times that a client does not wait for an answer any more",
+    },
 }
 """Meanings of bounds, by subject of the models."""
 
@@ -183,6 +206,7 @@ OPTIONS: Mapping[str, str] = {
     "isr": "--in-sync",
     "first_leader": "--first-leader",
     "cut_offs": "--cut-offs",
+    "time_outs": "--time-outs",
     "power_losses": "--power-losses",
     "power_losses_of_all": "--power-losses-of-all",
     "flush_messages": "--set flush.messages",

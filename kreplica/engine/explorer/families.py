@@ -14,6 +14,9 @@ from kreplica.engine.explorer.clients.bounds import ClientBounds
 from kreplica.engine.explorer.coordinators.groups import models as group_models
 from kreplica.engine.explorer.coordinators.groups import trace as group_trace
 from kreplica.engine.explorer.coordinators.groups.state import GroupBounds
+from kreplica.engine.explorer.coordinators.memberships import models as membership_models
+from kreplica.engine.explorer.coordinators.memberships import trace as membership_trace
+from kreplica.engine.explorer.coordinators.memberships.state import MembershipBounds
 from kreplica.engine.explorer.coordinators.transactions import models as coordinator_models
 from kreplica.engine.explorer.coordinators.transactions import trace as coordinator_trace
 from kreplica.engine.explorer.coordinators.transactions.state import CoordinatorBounds
@@ -55,6 +58,7 @@ ProofBounds = (
     | CoordinatorBounds
     | AnswersBounds
     | GroupBounds
+    | MembershipBounds
 )
 
 
@@ -387,11 +391,17 @@ CLIENTS = Family(
 # -- the coordinator of a transactional id
 
 
-def _require_room(name: str, bounds: CoordinatorBounds | GroupBounds, most: CoordinatorBounds | GroupBounds) -> None:
-    """Raises UsageError unless the bounds are no larger than the largest, and only the faults are 0."""
+_Coordinated = CoordinatorBounds | GroupBounds | MembershipBounds
+
+_MAY_BE_NONE = ("faults", "time_outs")
+
+
+def _require_room(name: str, bounds: _Coordinated, most: _Coordinated) -> None:
+    """Raises UsageError unless the bounds are no larger than the largest, and only faults are 0."""
     fits = all(one <= limit for one, limit in zip(bounds, most, strict=True))
-    if not fits or any(one <= 0 for field, one in bounds._asdict().items() if field != "faults"):
-        *first, last = (counted(limit, field.removesuffix("s")) for field, limit in most._asdict().items())
+    if not fits or any(one <= 0 for field, one in bounds._asdict().items() if field not in _MAY_BE_NONE):
+        rooms = ((field.removesuffix("s").replace("_", "-"), limit) for field, limit in most._asdict().items())
+        *first, last = (counted(limit, field) for field, limit in rooms)
         raise UsageError(f"{name} has room for {listed(first)} and {last}")
 
 
@@ -457,6 +467,36 @@ GROUP = Family(
     node="client",
 )
 
+# -- a consumer group by the engine's rules
+
+
+def _membership_model(name: str, bounds: MembershipBounds) -> Model:
+    _require_room(name, bounds, membership_models.MOST)
+    return membership_models.model_of(name, bounds)
+
+
+def _membership_sentence(bounds: MembershipBounds) -> str:
+    return (
+        f"{counted(bounds.clients, 'client')}, {counted(bounds.partitions, 'partition')};"
+        f" {counted(bounds.faults, 'fault')}, {counted(bounds.time_outs, 'time-out')}"
+    )
+
+
+MEMBERSHIP = Family(
+    names=tuple(membership_models.TABLES),
+    sound="consumer-group-4.3-mended",
+    default=MembershipBounds(clients=2, partitions=2, faults=0, time_outs=0),
+    model_of=_membership_model,
+    limits=lambda bounds: bounds._asdict(),
+    sentence=_membership_sentence,
+    more_room="",
+    begins="the group is empty, every client is about to join",
+    seen=membership_trace.seen,
+    told=membership_trace.told,
+    events_of=_no_events,
+    node="client",
+)
+
 FAMILIES = (
     PARTITION,
     *map(_async_family, async_models.TABLES),
@@ -468,4 +508,5 @@ FAMILIES = (
     PRODUCER_IDS,
     COORDINATOR,
     GROUP,
+    MEMBERSHIP,
 )

@@ -150,8 +150,8 @@ def whatif_prove(
     Args:
         model: Name of a model.
         bounds: Its bounds, ``Bounds``, ``AsyncBounds``, ``KraftBounds``, ``SettingsBounds``, ``QuorumBounds``,
-            ``ClientBounds``, ``CoordinatorBounds``, ``GroupBounds`` or ``AnswersBounds``; None for those of the
-            command.
+            ``ClientBounds``, ``CoordinatorBounds``, ``GroupBounds``, ``MembershipBounds`` or ``AnswersBounds``; None
+            for those of the command.
         invariants: Names of invariants and goals, the first invariant of the model if there is none; the search ends
             early once each is broken and no goal is asked.
         symmetry: Whether states that differ only in which replica is which are taken for one.

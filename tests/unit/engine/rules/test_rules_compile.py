@@ -52,6 +52,7 @@ COMPILED = {
     "log_directory": "broker_stops",
     "log_truncation": "epoch_end_offset epoch_end_offset_until_2_0 truncate_by_leader_epoch truncate_to_high_watermark"
     " truncation_by_end_offset truncation_round truncation_round_until_2_0",
+    "member_heartbeats": "names_assignment names_partitions",
     "producer_batches": "batch_is_full delivery_is_over is_sent_again may_send",
     "producer_state": "duplicate_offset in_sequence producer_epoch_error producer_expired sequence_after"
     " sequence_error",
