@@ -98,7 +98,9 @@ def test_the_ci_runs_every_test_on_debians_python_and_the_quick_ones_on_the_newe
     script = (root / ".ci" / "run").read_text(encoding="utf-8")
     before, _, after = script.partition("\nevery_test() {")
     assert re.search(r"export BASE_PYTHON=/usr/bin/python3.11\n.*make .venv/.ready\n", before, re.DOTALL)
-    assert 'quick_tests_on "$(newest_python)" ' in after
+    collected, _, rest = after.partition(".venv/bin/pytest --collect-only ")
+    assert (rest != "", "every_test" in collected) == (True, False)
+    assert 'quick_tests_on "$(newest_python)" ' in rest
     assert "--hypothesis-profile=other-python" in script
     assert QUICK.partition(" -m ")[2] in script
 
