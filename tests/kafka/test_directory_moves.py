@@ -1,6 +1,6 @@
 """Replicas moved between log directories of real brokers, two each: under load, after kills, back again.
 
-Where replicas are, and on their way to, is told by kafka-log-dirs, throttles by kafka-configs.
+Where replicas are, and on their way to, is told by kafka-log-dirs, throttles through librdkafka, once by kafka-configs.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from clusters import partitions
 from real_moves import fill
+from throttle_settings import assert_told_by_kafka_configs, throttles
 from waiting import until
 
 from kreplica.config.handle import ClusterHandle
@@ -71,18 +72,6 @@ def topic(cluster: Sandbox) -> Iterator[str]:
     cluster.tool("configs", "--alter", "--entity-type", "brokers", *default)
     yield name
     cluster.delete_topic(name)
-
-
-def throttles(sandbox: Sandbox) -> list[str]:
-    """Every setting that throttles, as kafka-configs tells it."""
-    found, entity = [], ""
-    for kind in ("brokers", "topics"):
-        for line in sandbox.tool("configs", "--describe", "--entity-type", kind).splitlines():
-            if not line.startswith(" "):
-                entity = line
-            elif "throttled" in line or DIRECTORY_RATE in line:
-                found.append(f"{entity} {line.strip()}")
-    return sorted(found)
 
 
 def places(sandbox: Sandbox, topic: str, broker: int = 1, *, future: bool = False) -> dict[int, str]:
@@ -178,12 +167,14 @@ class Load:
 
 def test_a_directory_is_left_under_load_and_nothing_is_lost(cluster: Sandbox, topic: str, tmp_path: Path) -> None:
     throttled = throttles(cluster)
+    assert_told_by_kafka_configs(cluster, throttled)
     path, before, after = write_plan(cluster, topic, tmp_path)
     with Load(cluster, topic) as load:
         outcome = moves_apply(handle_of(cluster), path, options(500_000), execute=True)
     assert (states(outcome), outcome.exit_code, outcome.remarks) == (["done"] * 6, 0, ())
     assert (places(cluster, topic), places(cluster, topic, future=True)) == (after, {})
     assert throttles(cluster) == throttled
+    assert_told_by_kafka_configs(cluster, throttled)
     (result,) = load.results
     assert result.total("acknowledged")
     assert result.total("lost") == 0

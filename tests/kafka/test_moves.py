@@ -1,6 +1,6 @@
 """Plans of replicas on real clusters of four brokers: a drain under load, a destination that dies, the ways back.
 
-What is the case is told by kafka-topics and kafka-configs.
+What is the case is told by kafka-topics and kafka-configs, and throttles again and again through librdkafka.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 from clusters import partitions, produce, wait_for_leaders, wait_for_replicas, wait_until_out_of_isrs
+from throttle_settings import assert_told_by_kafka_configs, throttles
 from waiting import until
 
 from kreplica.config.handle import ClusterHandle
@@ -84,17 +85,15 @@ def running(request: pytest.FixtureRequest, module_sandbox_factory: Callable[...
 def orders(cluster: Sandbox) -> Iterator[Sandbox]:
     """A topic on three of the brokers, with data, and an operator's throttles of all kinds."""
     NAMES.renew()
-    cluster.create_topic(NAMES.topic, assignment=BEFORE, configs={"min.insync.replicas": "2"})
-    cluster.create_topic("other", assignment=[[1, 2]])
+    own = {"min.insync.replicas": "2", "leader.replication.throttled.replicas": "0:1,3:2"}
+    cluster.create_topic(NAMES.topic, assignment=BEFORE, configs=own)
+    every = dict.fromkeys(("leader.replication.throttled.replicas", "follower.replication.throttled.replicas"), "*")
+    cluster.create_topic("other", assignment=[[1, 2]], configs=every)
     produce(cluster, NAMES.topic, 20_000)
     rates = "leader.replication.throttled.rate=900000000,follower.replication.throttled.rate=910000000"
     configure(cluster, "--entity-type", "brokers", "--entity-name", "1", "--add-config", rates)
     default = "leader.replication.throttled.rate=920000000"
     configure(cluster, "--entity-type", "brokers", "--entity-default", "--add-config", default)
-    every = "leader.replication.throttled.replicas=*,follower.replication.throttled.replicas=*"
-    configure(cluster, "--entity-type", "topics", "--entity-name", "other", "--add-config", every)
-    own = "leader.replication.throttled.replicas=[0:1,3:2]"
-    configure(cluster, "--entity-type", "topics", "--entity-name", NAMES.topic, "--add-config", own)
     yield cluster
     cluster.delete_topic(NAMES.topic)
     cluster.delete_topic("other")
@@ -102,18 +101,6 @@ def orders(cluster: Sandbox) -> Iterator[Sandbox]:
 
 def configure(sandbox: Sandbox, *words: str) -> None:
     sandbox.tool("configs", "--alter", *words)
-
-
-def throttles(sandbox: Sandbox) -> list[str]:
-    """Every setting that throttles, as kafka-configs tells it, of brokers that run and of topics."""
-    found, entity = [], ""
-    for kind in ("brokers", "topics"):
-        for line in sandbox.tool("configs", "--describe", "--entity-type", kind).splitlines():
-            if not line.startswith(" "):
-                entity = line
-            elif "throttled" in line:
-                found.append(f"{entity} {line.strip()}")
-    return sorted(found)
 
 
 def replicas_told(sandbox: Sandbox) -> list[tuple[int, ...]]:
@@ -188,6 +175,7 @@ def states(outcome: MoveOutcome) -> list[str]:
 
 def test_a_drain_under_load_loses_nothing_and_leaves_every_throttle_as_it_was(orders: Sandbox, tmp_path: Path) -> None:
     before = throttles(orders)
+    assert_told_by_kafka_configs(orders, before)
     write_plan(orders, tmp_path / "plan.json")
     seen: list[list[str]] = []
     told = replace(options(2_000_000).run, tell=lambda _: seen.append(cordon(orders)) if not seen else None)
@@ -203,6 +191,7 @@ def test_a_drain_under_load_loses_nothing_and_leaves_every_throttle_as_it_was(or
     assert replicas_told(orders) == AFTER
     wait_for_leaders(orders, NAMES.topic, [replicas[0] for replicas in AFTER])
     assert throttles(orders) == before
+    assert_told_by_kafka_configs(orders, before)
     assert load.result.total("acknowledged")
     assert load.result.total("lost") == 0
     assert load.smallest >= 2, "min.insync.replicas was kept"
