@@ -162,7 +162,7 @@ def by_broker_leaving(
     """The decisions on a partition when a broker leaves.
 
     One that may have lost records is also looked for where it is in an ELR of before and not in the ISR: a reassignment
-    that can end ends with it.
+    that was left over ends with it.
 
     Args:
         old: The state before.

@@ -10,6 +10,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Random;
 import java.util.TreeSet;
+import org.apache.kafka.common.ElectionType;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.common.config.ConfigResource;
@@ -49,11 +50,61 @@ public class MovesInFlight {
     final ReplicationControlManager partitions;
 
     public static void main(String[] arguments) throws Exception {
+        if (arguments.length > 2) {
+            leaveOver(arguments[0], Integer.parseInt(arguments[2]));
+            return;
+        }
         Random random = new Random(14);
         for (int left = Integer.parseInt(arguments[1]); left > 0; left--)
             new MovesInFlight(arguments[0], random, random.nextInt(3) > 0, random.nextInt(3) == 0, 1 + random.nextInt(3), null).play();
         new MovesInFlight(arguments[0], random, true, true, 1, List.of(0, 1, 2)).goBackToThoseWhoFailed();
         new MovesInFlight(arguments[0], random, true, false, 3, List.of(0, 1, 2)).moveUnderMinIsrTwice();
+    }
+
+    /** Nobody of the ISR is left, so that an unclean election may make a move complete; then the partition is looked at. */
+    static void leaveOver(String release, int runs) throws Exception {
+        Random random = new Random(15);
+        for (int left = runs; left > 0; left--)
+            new MovesInFlight(release, random, left % 2 == 0, true, 1 + random.nextInt(2), null).leaveOver();
+    }
+
+    void leaveOver() throws Exception {
+        List<Integer> target = new ArrayList<>(), before = listOf(partitions.getPartition(TOPIC, 0).replicas);
+        if (random.nextBoolean()) target.add(before.get(before.size() - 1));
+        target.add(java.util.stream.IntStream.range(0, BROKERS).filter(one -> !before.contains(one)).findFirst().getAsInt());
+        ask(target);
+        for (int broker : before) { active.remove(broker); leaves(broker, "fail", "handleBrokerFenced"); }
+        for (int steps = 6; steps > 0; steps--) {
+            PartitionRegistration now = partitions.getPartition(TOPIC, 0);
+            int broker = random.nextInt(BROKERS), what = random.nextInt(5);
+            if (what == 0 && now.leader >= 0) { active.remove(now.leader); leaves(now.leader, "fail", "handleBrokerFenced"); }
+            else if (what < 3 && !active.contains(broker)) back(broker);
+            else elect(random.nextBoolean() ? ElectionType.PREFERRED : ElectionType.UNCLEAN);
+        }
+    }
+
+    static List<Integer> listOf(int[] brokers) {
+        return Arrays.stream(brokers).boxed().toList();
+    }
+
+    void back(int broker) throws Exception {
+        PartitionRegistration before = partitions.getPartition(TOPIC, 0);
+        int minIsr = partitions.getTopicEffectiveMinIsr("t");
+        List<ApiMessageAndVersion> records = new ArrayList<>();
+        call(partitions, "handleBrokerUnfenced", broker, epoch(broker), records);
+        records.removeIf(record -> !(record.message() instanceof PartitionChangeRecord));
+        register(broker, false);
+        replay(records);
+        said(before, minIsr, "back " + broker, (short) 0);
+    }
+
+    void elect(ElectionType kind) throws Exception {
+        PartitionRegistration before = partitions.getPartition(TOPIC, 0);
+        int minIsr = partitions.getTopicEffectiveMinIsr("t");
+        List<ApiMessageAndVersion> records = new ArrayList<>();
+        call(partitions, "electLeader", "t", 0, kind, records);
+        replay(records);
+        said(before, minIsr, "elect " + kind.name().toLowerCase(), (short) 0);
     }
 
     void goBackToThoseWhoFailed() throws Exception {
@@ -276,7 +327,7 @@ public class MovesInFlight {
     }
 
     static String listed(int[] brokers) {
-        return listed(Arrays.stream(brokers).boxed().toList());
+        return listed(listOf(brokers));
     }
 
     static String listed(List<Integer> brokers) {

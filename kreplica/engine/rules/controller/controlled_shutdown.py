@@ -9,6 +9,14 @@ from kreplica.engine.rules.controller.isr import kraft_change, zookeeper_remove_
 from kreplica.engine.rules.replication.replica_set import NO_LEADER, contains, only, size, without
 
 
+def kraft_looks_at(replica: int, isr: int, elr: int, unclean_shutdown: bool) -> bool:
+    """True if a partition is looked at when a broker leaves: it is in its ISR, or after an unclean shutdown in its ELR.
+
+    BrokersToIsrs.partitionsWithBrokerInIsr; since 4.0 partitionsWithBrokerInElr (handleBrokerUncleanShutdown).
+    """
+    return contains(isr, replica) or (unclean_shutdown and contains(elr, replica))
+
+
 def kraft_broker_stops(
     replica: int,
     leader: int,
@@ -36,10 +44,10 @@ def kraft_broker_stops(
 
     The others are those of kraft_change.
     """
+    if not kraft_looks_at(replica, isr, elr, unclean_shutdown):
+        return leader, isr, elr, last_known_elr
     place = only(replica)
     lossy = place if unclean_shutdown else 0
-    if not (isr & place or elr & lossy):
-        return leader, isr, elr, last_known_elr
     remaining, others = without(isr, place), without(acceptable, place)
     return kraft_change(
         leader, isr, elr, last_known_elr, remaining, others, min_isr, elr_enabled, unclean_enabled, lossy

@@ -51,7 +51,7 @@ class PartitionState(NamedTuple):
         return state._replace(
             leader=replicas.index(start.leader) if start.leader in replicas else NO_LEADER,
             isr=state.places(start.isr),
-            elr=state._indexes(start.elr),
+            elr=state.indexes(start.elr),
         )
 
     @property
@@ -86,7 +86,7 @@ class PartitionState(NamedTuple):
         isr, elr = self.members(self.isr), self.members(self.elr)
         former = tuple(broker for broker in dict.fromkeys((*isr, *elr)) if broker not in replicas)
         other = self.on(replicas)._replace(former=former)
-        return other._replace(isr=other._indexes(isr), elr=other._indexes(elr))
+        return other._replace(isr=other.indexes(isr), elr=other.indexes(elr))
 
     def index_of(self, broker: int) -> int:
         """The index of a broker's replica, or of the broker as a former one; NO_LEADER if it is neither."""
@@ -98,8 +98,10 @@ class PartitionState(NamedTuple):
         everyone = (*self.replicas, *self.former)
         return tuple(broker for place, broker in enumerate(everyone) if contains(replicas, place))
 
-    def _indexes(self, brokers: tuple[int, ...]) -> int:
-        return sum(1 << self.index_of(broker) for broker in {*brokers})
+    def indexes(self, brokers: tuple[int, ...]) -> int:
+        """The set of brokers that have a replica, or are former ones; others count for nothing."""
+        places = {self.index_of(broker) for broker in brokers} - {NO_LEADER}
+        return sum(1 << place for place in places)
 
     def listed_isr(self) -> tuple[int, ...]:
         """The broker ids of the ISR as a znode lists them: joining brokers go last, where that order is kept."""
@@ -126,7 +128,7 @@ class PartitionState(NamedTuple):
         """The state without former brokers that have left the ELR."""
         eligible = self.members(self.elr)
         other = self._replace(former=tuple(broker for broker in self.former if broker in eligible))
-        return other._replace(elr=other._indexes(eligible))
+        return other._replace(elr=other.indexes(eligible))
 
     def places(self, brokers: tuple[int, ...]) -> int:
         """The set of those of the brokers that have a replica."""

@@ -211,9 +211,9 @@ class KraftController(RegisteringController):
         self.settle(broker_left(state, broker, self.circumstances(state), unclean_shutdown), why)
 
     def broker_is_back(self, broker: int) -> None:
-        """Lets an unfenced broker lead partitions without a leader."""
+        """Looks at partitions without a leader once a broker is unfenced, which may lead them."""
         for state in tuple(self.partitions.values()):
-            if state.leader == NO_LEADER and broker in state.replicas:
+            if state.leader == NO_LEADER:
                 self._change_isr(state, state.isr, f"broker-{broker} is back")
 
     def _change_isr(self, state: PartitionState, target_isr: int, why: str) -> None:
@@ -275,6 +275,8 @@ class KraftController(RegisteringController):
         old = self.partitions[new.partition]
         new = settled(old, new, self.cluster.version.epoch_rises_on_shrink)
         if new != old:
+            if rule != MOVE_RULE and (old.adding or old.removing) and not (new.adding or new.removing):
+                why = f"{why}; the reassignment is complete"
             self.write_partition(new, why, rule)
             if new.leader == NO_LEADER and old.leader != NO_LEADER:
                 self.emit(Kind.NO_LEADER, new.partition, new.ids(new.isr), why, "elections.kraft_elect")

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kreplica.engine.rules.controller.controlled_shutdown import kraft_broker_stops
+from kreplica.engine.rules.controller.controlled_shutdown import kraft_looks_at
 from kreplica.engine.rules.controller.elections import kraft_elect_preferred
 from kreplica.engine.rules.controller.isr import kraft_change, kraft_isr_of_elected
 from kreplica.engine.rules.controller.leader_epoch_bump import kraft_leader_epoch, partition_epoch
 from kreplica.engine.rules.controller.reassignment import Awaited, completed, completes, kraft_cancelled, kraft_merged
-from kreplica.engine.rules.replication.replica_set import NO_LEADER
+from kreplica.engine.rules.replication.replica_set import NO_LEADER, only, without
 from kreplica.engine.simulator.broker.partition_state import PartitionState
 
 Assigned = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
@@ -56,8 +56,23 @@ def settled(old: PartitionState, new: PartitionState, rises_on_isr_shrink: bool)
     return new if new == old else new._replace(partition_epoch=partition_epoch(old.partition_epoch, True))
 
 
-def isr_made(state: PartitionState, isr: int, facts: Circumstances) -> PartitionState:
-    """The state once the controller has made an ISR, and elected where the leader may not lead on."""
+def isr_made(
+    state: PartitionState, isr: int, facts: Circumstances, unclean_shutdown: tuple[int, ...] = ()
+) -> PartitionState:
+    """The state once the controller has made an ISR, and elected where the leader may not lead on.
+
+    PartitionChangeBuilder.build, 3.0 to 4.3, whatever the partition is looked at for: a reassignment that the ISR
+    completes ends first (completeReassignmentIfNeeded). Since the election comes after that, one that an unclean
+    election or one from the ELR makes complete is left over until the partition is looked at again.
+
+    Args:
+        state: The partition.
+        isr: Replicas that shall be in sync.
+        facts: What decides besides.
+        unclean_shutdown: Brokers that may have lost records.
+    """
+    if ends_move(state, isr, facts):
+        state, isr = _without_move(state, isr)
     changed = kraft_change(
         state.leader,
         state.isr,
@@ -68,8 +83,17 @@ def isr_made(state: PartitionState, isr: int, facts: Circumstances) -> Partition
         facts.min_isr,
         facts.elr_enabled,
         facts.unclean_enabled,
+        state.indexes(unclean_shutdown),
     )
     return state.decided(*changed, joining=isr)
+
+
+def _without_move(state: PartitionState, isr: int) -> tuple[PartitionState, int]:
+    """The state and the ISR on the replicas that a reassignment leaves: sets are by the indexes of these."""
+    replicas, isr = completed(state.everybody, state.places(state.removing), isr)
+    left, in_sync = state.ids(replicas), state.ids(isr)
+    moved = state.moved_to(left)._replace(adding=(), removing=())
+    return moved, moved.places(in_sync)
 
 
 def broker_left(
@@ -77,29 +101,15 @@ def broker_left(
 ) -> PartitionState:
     """The state once a broker has left the ISR: fenced, stopping, restarted, or its log directory failed."""
     place = state.index_of(broker)
-    if place == NO_LEADER:
+    if place == NO_LEADER or not kraft_looks_at(place, state.isr, state.elr, unclean_shutdown):
         return state
-    changed = kraft_broker_stops(
-        place,
-        state.leader,
-        state.isr,
-        state.elr,
-        state.last_known_elr,
-        state.places(facts.may_lead),
-        facts.min_isr,
-        facts.elr_enabled,
-        facts.unclean_enabled,
-        unclean_shutdown,
-    )
-    return state.decided(*changed)
+    others = facts._replace(may_lead=tuple(one for one in facts.may_lead if one != broker))
+    return isr_made(state, without(state.isr, only(place)), others, (broker,) if unclean_shutdown else ())
 
 
 def isr_accepted(state: PartitionState, isr: int, facts: Circumstances) -> PartitionState:
-    """The state with the ISR that a leader asked for, and with the end of a reassignment that it completes."""
-    state = state._replace(recovering=False)
-    if ends_move(state, isr, facts):
-        return _completed(state, isr, facts)
-    return isr_made(state, isr, facts)
+    """The state with the ISR that a leader asked for."""
+    return isr_made(state._replace(recovering=False), isr, facts)
 
 
 def ends_move(state: PartitionState, isr: int, facts: Circumstances) -> bool:
@@ -109,18 +119,10 @@ def ends_move(state: PartitionState, isr: int, facts: Circumstances) -> bool:
 
 
 def move_that_can_end(state: PartitionState, facts: Circumstances) -> PartitionState | None:
-    """The state with the end of a reassignment whose replicas are in sync, None if they are not.
-
-    PartitionChangeBuilder.completeReassignmentIfNeeded: whatever a partition is looked at for. One can be left over
-    when an unclean election has made the ISR, since the builder asks before it elects.
-    """
-    return _completed(state, state.isr, facts) if ends_move(state, state.isr, facts) else None
-
-
-def _completed(state: PartitionState, isr: int, facts: Circumstances) -> PartitionState:
-    replicas, isr = completed(state.everybody, state.places(state.removing), isr)
-    assigned = state.ids(replicas), (), ()
-    return _reassigned(state, assigned, state.ids(isr), facts._replace(unclean_enabled=False))
+    """The state with the end of a reassignment that was left over (see isr_made); None if there is none."""
+    if not ends_move(state, state.isr, facts):
+        return None
+    return isr_made(state, state.isr, facts._replace(unclean_enabled=False))
 
 
 def _reassigned(
@@ -138,8 +140,6 @@ def move_begun(state: PartitionState, target: tuple[int, ...], facts: Circumstan
     PartitionChangeBuilder.build.
     """
     new = move_asked(state, target)
-    if ends_move(new, new.isr, facts):
-        return _completed(new, new.isr, facts)
     assigned = new.replicas, new.adding, new.removing
     return _reassigned(state, assigned, state.ids(state.isr), facts._replace(unclean_enabled=False))
 
@@ -159,21 +159,36 @@ def move_cancelled(state: PartitionState, facts: Circumstances) -> PartitionStat
 
 
 def preferred_elected(state: PartitionState, facts: Circumstances) -> PartitionState | None:
-    """The state after a preferred election; None where it gives no other leader than there is."""
-    acceptable = state.places(facts.may_lead)
-    elected, unclean = kraft_elect_preferred(
-        state.leader, state.isr, state.elr, state.last_known_elr, acceptable, facts.elr_enabled
-    )
-    if elected in (NO_LEADER, state.leader) or unclean:
+    """The state after a preferred election; None where it changes nothing.
+
+    ReplicationControlManager.electLeader. One that gives no other leader still ends a reassignment that was left over.
+    """
+    if state.leader == 0:
         return None
-    isr, elr = kraft_isr_of_elected(elected, state.isr, state.elr)
-    return state._replace(leader=elected, isr=isr, elr=elr, last_known_elr=0)
+    before = move_that_can_end(state, facts) or state
+    elected, unclean = kraft_elect_preferred(
+        before.leader,
+        before.isr,
+        before.elr,
+        before.last_known_elr,
+        before.places(facts.may_lead),
+        facts.elr_enabled,
+    )
+    if elected in (NO_LEADER, before.leader) or unclean:
+        return None if before is state else before
+    isr, elr = kraft_isr_of_elected(elected, before.isr, before.elr)
+    return before._replace(leader=elected, isr=isr, elr=elr, last_known_elr=0)
 
 
 def elected_uncleanly(state: PartitionState, facts: Circumstances) -> PartitionState:
-    """The state after an unclean election, whatever the topic's setting; the same where nobody may lead."""
+    """The state after an unclean election, whatever the topic's setting; the same where nothing comes of it.
+
+    One that gives no leader still ends a reassignment that was left over.
+    """
     new = isr_made(state, state.isr, facts._replace(unclean_enabled=True))
-    return state if new.leader == state.leader else new
+    moves = state.adding or state.removing
+    ended = moves and not (new.adding or new.removing)
+    return new if ended or new.leader != state.leader else state
 
 
 def elr_cleared(state: PartitionState) -> PartitionState:

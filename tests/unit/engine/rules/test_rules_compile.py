@@ -25,7 +25,7 @@ COMPILED = {
     "broker_failure": "told_of_change zookeeper_brokers_fail zookeeper_remove_from_isr_until_1_0",
     "broker_registration": "heartbeat_wait next_state registration_refused resend_wait session_expired"
     " session_stands shut_down_uncleanly stale_broker",
-    "controlled_shutdown": "kraft_broker_stops zookeeper_broker_failure zookeeper_controlled_shutdown",
+    "controlled_shutdown": "kraft_broker_stops kraft_looks_at zookeeper_broker_failure zookeeper_controlled_shutdown",
     "controller_election": "controller_epoch is_own_election stale_controller state_written_by_newer"
     " watches_by_controller watches_by_replicas",
     "durability": "flush_is_due flush_is_overdue flushed_after_start recovered_end_offset recovered_high_watermark"
