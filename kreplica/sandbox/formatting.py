@@ -17,7 +17,7 @@ from kreplica.errors import SandboxError
 from kreplica.formats.log_directory.meta_properties import META_PROPERTIES
 from kreplica.formats.schema import uuid_text
 from kreplica.sandbox.nodes import Node, Role, SandboxState, controller_ids
-from kreplica.sandbox.properties import log_directories
+from kreplica.sandbox.properties import controller_address, log_directories
 from kreplica.sandbox.releases import release_named
 from kreplica.sandbox.server_logs import CONSOLE_FILE, reason_of_failure, write_tool_logging
 from kreplica.sandbox.tools import run_tool
@@ -89,7 +89,7 @@ def format_by_tool(folder: Path, state: SandboxState, node: Node, cluster_id: st
 
 def _initial_controllers(state: SandboxState) -> str:
     controllers = [state.nodes[node] for node in controller_ids(state.settings)]
-    return ",".join(f"{node.id}@{node.address('CONTROLLER')}:{node.directory_id}" for node in controllers)
+    return ",".join(f"{node.id}@{controller_address(state.settings, node)}:{node.directory_id}" for node in controllers)
 
 
 def _copy(folder: Path, state: SandboxState, first: Node, node: Node) -> None:

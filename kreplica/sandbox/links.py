@@ -1,6 +1,6 @@
 """Proxies between the servers of a sandbox, to cut or delay what one sends another.
 
-All connections of a sandbox come from 127.0.0.1. The process that owns a connection's source port tells which server
+All connections of a sandbox come from 127.0.0.1. The process that owns a connection's other end tells which server
 began it; the port that it came to tells which server is meant.
 """
 
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from kreplica.errors import SandboxError
-from kreplica.sandbox.nodes import ZOOKEEPER_ID, Node, SandboxState, load_state
+from kreplica.sandbox.nodes import ZOOKEEPER_ID, Node, Role, SandboxState, load_state
 from kreplica.sandbox.processes import LOOPBACK
 from kreplica.sandbox.settings import Listener
 from kreplica.system.folders import sandbox_home
@@ -44,11 +44,12 @@ class _Way:
 
 
 class Links:
-    """A proxy before the plaintext listener of each broker, and before ZooKeeper.
+    """A proxy before the plaintext listener of each broker, and before ZooKeeper or each KRaft controller.
 
     Bytes that are cut are kept until the way is restored, as TCP would; those of a connection whose sender has closed
     it, or died, are lost. Clients that were given the brokers' own ports pass no proxy; requests and answers of clients
-    that follow a broker's advertised address are never cut. Links of KRaft controllers do not pass it::
+    that follow a broker's advertised address are never cut. Links of KRaft controllers pass it where there are nodes
+    that are controllers only (``controllers``), with ids after the brokers'::
 
         with Links("try", brokers=3, zookeeper=True) as links:
             settings = SandboxSettings(name="try", mode=Mode.ZOOKEEPER, advertised_ports=links.ports)
@@ -59,12 +60,14 @@ class Links:
         ports: Port of the proxy before each server; 0 is ZooKeeper.
     """
 
-    def __init__(self, name: str, brokers: int, zookeeper: bool = False, home: Path | None = None) -> None:
+    def __init__(
+        self, name: str, brokers: int, zookeeper: bool = False, home: Path | None = None, controllers: int = 0
+    ) -> None:
         if not _SOCKETS[0].exists():
             raise SandboxError("links cannot be cut here", "only Linux tells which process began a connection")
         self._folder = (home or sandbox_home()) / name
         self._servers = {server: _listening() for server in ([ZOOKEEPER_ID] if zookeeper else [])}
-        self._servers |= {broker: _listening() for broker in range(1, brokers + 1)}
+        self._servers |= {server: _listening() for server in range(1, brokers + controllers + 1)}
         self.ports = {server: int(listening.getsockname()[1]) for server, listening in self._servers.items()}
         self._ways: dict[tuple[int, int], _Way] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -137,9 +140,8 @@ class Links:
         ends = [writer]
         try:
             state = load_state(self._folder)
-            source = server_behind(writer.get_extra_info("peername")[1], state)
-            port = state.nodes[target].ports["ZOOKEEPER" if target == ZOOKEEPER_ID else Listener.PLAINTEXT.kafka_name]
-            to, out = await asyncio.open_connection(LOOPBACK, port)
+            source = server_behind(writer.get_extra_info("peername")[1], self.ports[target], state)
+            to, out = await asyncio.open_connection(LOOPBACK, _port_for_peers(state.nodes[target]))
             ends.append(out)
             there, back = self._way(source, target), self._way(target, source)
             await _first_of(_pump(reader, out, there), _pump(to, writer, back))
@@ -196,20 +198,26 @@ async def _write(pieces: asyncio.Queue[tuple[float, bytes]], writer: asyncio.Str
             await writer.drain()
 
 
-def server_behind(port: int, state: SandboxState) -> int:
-    """Return the server of a sandbox whose process has this port of the loopback interface; ``OTHERS`` if none has."""
-    inode = _inode_of(port)
+def server_behind(port: int, to: int, state: SandboxState) -> int:
+    """Return the server of a sandbox whose process has one end of a connection; ``OTHERS`` if none has.
+
+    Args:
+        port: Port of that end.
+        to: Port of the other end. Connections to different ones may share the first, of different processes.
+        state: The sandbox.
+    """
+    inode = _inode_of(port, to)
     running = (node for node in state.nodes.values() if node.process is not None)
     return next((node.id for node in running if _has_socket(node, inode)), OTHERS)
 
 
-def _inode_of(port: int) -> str:
-    """Inode of the socket whose local port it is; Java's sockets are IPv6 ones, also to IPv4 addresses."""
-    ending = f":{port:04X}"
+def _inode_of(port: int, to: int) -> str:
+    """Inode of the socket with these ports; Java's sockets are IPv6 ones, also to IPv4 addresses."""
+    ending, other = f":{port:04X}", f":{to:04X}"
     for table in _SOCKETS:
         for line in table.read_text(encoding="ascii").splitlines()[1:] if table.exists() else []:
             fields = line.split()
-            if fields[1].endswith(ending) and fields[9] != "0":
+            if fields[1].endswith(ending) and fields[2].endswith(other) and fields[9] != "0":
                 return fields[9]
     return ""
 
@@ -227,6 +235,12 @@ def _target_of(file: Path) -> str:
         return str(file.readlink())
     except OSError:
         return ""
+
+
+def _port_for_peers(node: Node) -> int:
+    """Port of the listener that other servers of its sandbox come to."""
+    names = {Role.ZOOKEEPER: "ZOOKEEPER", Role.CONTROLLER: "CONTROLLER", Role.BROKER: Listener.PLAINTEXT.kafka_name}
+    return node.ports[names[node.roles[0]]]
 
 
 def _ways_between(source: int, target: int, one_way: bool) -> tuple[tuple[int, int], ...]:

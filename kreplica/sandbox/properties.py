@@ -78,7 +78,7 @@ def server_properties(settings: SandboxSettings, nodes: dict[int, Node], node_id
     properties = _SMALL | _STEADY | _replication(settings) | _log_directories(settings, folder)
     properties |= _listeners(settings, node)
     if settings.mode is Mode.KRAFT:
-        properties |= _kraft(release_named(settings.kafka_version), nodes, node)
+        properties |= _kraft(settings, nodes, node)
     else:
         properties |= _zookeeper(settings, nodes, node)
     if settings.rack_of(node_id) and Role.BROKER in node.roles:
@@ -121,6 +121,8 @@ def _listeners(settings: SandboxSettings, node: Node) -> dict[str, str]:
         advertised = {name: node.address(name) for name in node.ports if name != "CONTROLLER"}
         advertised[plaintext] = _proxied(settings, node, plaintext)
         properties["advertised.listeners"] = ",".join(f"{name}://{address}" for name, address in advertised.items())
+    elif node.id in settings.advertised_ports:
+        properties["advertised.listeners"] = f"CONTROLLER://{controller_address(settings, node)}"
     return properties
 
 
@@ -129,20 +131,27 @@ def _proxied(settings: SandboxSettings, node: Node, listener: str) -> str:
     return f"{LOOPBACK}:{proxy}" if proxy else node.address(listener)
 
 
-def _kraft(release: Release, nodes: dict[int, Node], node: Node) -> dict[str, str]:
-    controllers = [other for other in nodes.values() if Role.CONTROLLER in other.roles]
+def controller_address(settings: SandboxSettings, node: Node) -> str:
+    """Return ``host:port`` at which others find a KRaft controller: that of a proxy only if it is no broker as well."""
+    return node.address("CONTROLLER") if Role.BROKER in node.roles else _proxied(settings, node, "CONTROLLER")
+
+
+def _kraft(settings: SandboxSettings, nodes: dict[int, Node], node: Node) -> dict[str, str]:
+    controllers = {
+        other.id: controller_address(settings, other) for other in nodes.values() if Role.CONTROLLER in other.roles
+    }
     return _KRAFT | {
         "node.id": str(node.id),
         "process.roles": ",".join(node.roles),
         "controller.listener.names": "CONTROLLER",
-        **_quorum(release, controllers),
+        **_quorum(release_named(settings.kafka_version), controllers),
     }
 
 
-def _quorum(release: Release, controllers: list[Node]) -> dict[str, str]:
+def _quorum(release: Release, controllers: dict[int, str]) -> dict[str, str]:
     if release.has_dynamic_quorum:
-        return {"controller.quorum.bootstrap.servers": ",".join(one.address("CONTROLLER") for one in controllers)}
-    return {"controller.quorum.voters": ",".join(f"{one.id}@{one.address('CONTROLLER')}" for one in controllers)}
+        return {"controller.quorum.bootstrap.servers": ",".join(controllers.values())}
+    return {"controller.quorum.voters": ",".join(f"{id_}@{address}" for id_, address in controllers.items())}
 
 
 def _zookeeper(settings: SandboxSettings, nodes: dict[int, Node], node: Node) -> dict[str, str]:

@@ -87,8 +87,9 @@ class SandboxSettings:
         ibp: inter.broker.protocol.version (ZooKeeper mode); empty for the broker's own.
         broker_settings: Broker settings that win over the sandbox's own.
         settings_by_broker: Broker settings of single brokers by id; they win over these.
-        advertised_ports: Ports of the loopback interface at which others find brokers, by broker id, and brokers find
-            ZooKeeper, by 0: those of proxies (``links``). What is not among them is found where it listens.
+        advertised_ports: Ports of the loopback interface at which others find brokers and nodes that are controllers
+            only, by node id, and brokers find ZooKeeper, by 0: those of proxies (``links``). What is not among them is
+            found where it listens.
         heap_mib: Heap of each server in MiB.
     """
 
@@ -163,7 +164,8 @@ class SandboxSettings:
         given = {key for settings in self.settings_by_broker.values() for key in settings} | self.broker_settings.keys()
         taken = sorted(RESERVED_SETTINGS & given)
         _require(not taken, f"{', '.join(taken)} cannot be set", "the sandbox chooses ids, ports and folders itself")
-        proxied = self.advertised_ports.keys() - ({0} if self.mode is Mode.ZOOKEEPER else set())
+        controllers = set(range(self.brokers + 1, self.brokers + self.controllers + 1))
+        proxied = self.advertised_ports.keys() - ({0} if self.mode is Mode.ZOOKEEPER else controllers)
         for broker in sorted({*self.settings_by_broker, *proxied}):
             _require(1 <= broker <= self.brokers, f"there is no broker {broker}", f"1 to {self.brokers}")
 

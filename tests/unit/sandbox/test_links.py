@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -154,5 +156,57 @@ def test_the_process_behind_a_port(echo: Echo) -> None:
     nodes[2] = Node(id=2, roles=(Role.BROKER,), ports={}, process=ME)
     state = SandboxState(settings=SandboxSettings(), java="", started_at=0, nodes=nodes)
     with socket.create_connection(("127.0.0.1", echo.port)) as to:
-        assert server_behind(to.getsockname()[1], state) == 2
-    assert server_behind(1, state) == OTHERS
+        assert server_behind(to.getsockname()[1], echo.port, state) == 2
+    assert server_behind(1, echo.port, state) == OTHERS
+
+
+CONNECTS = """
+import socket, sys
+made = socket.socket()
+made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+made.bind(("127.0.0.1", int(sys.argv[1])))
+made.connect(("127.0.0.1", int(sys.argv[2])))
+print("connected", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_processes_whose_connections_to_different_ports_share_a_port_are_told_apart(echo: Echo) -> None:
+    """Linux gives one ephemeral port to connections that go elsewhere."""
+    another = Echo()
+    mine = socket.socket()
+    mine.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    mine.bind(("127.0.0.1", 0))
+    port = mine.getsockname()[1]
+    mine.connect(("127.0.0.1", echo.port))
+    command = [sys.executable, "-c", CONNECTS, str(port), str(another.port)]
+    with mine, subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "connected\n"
+        pids = {1: child.pid, 2: os.getpid()}
+        nodes = {
+            number: Node(id=number, roles=(Role.BROKER,), ports={}, process=ProcessIdentity(pid, ""))
+            for number, pid in pids.items()
+        }
+        state = SandboxState(settings=SandboxSettings(), java="", started_at=0, nodes=nodes)
+        assert [server_behind(port, to, state) for to in (another.port, echo.port)] == [1, 2]
+        child.communicate(timeout=30)
+    another.server.close()
+
+
+def test_a_controller_is_reached_at_its_own_listener(tmp_path: Path, echo: Echo) -> None:
+    nodes = {
+        1: Node(id=1, roles=(Role.BROKER,), ports={"PLAINTEXT": 1}, process=ME),
+        2: Node(id=2, roles=(Role.CONTROLLER,), ports={"CONTROLLER": echo.port}, process=ProcessIdentity(1, "")),
+    }
+    (tmp_path / "x").mkdir()
+    save_state(tmp_path / "x", SandboxState(settings=SandboxSettings(), java="", started_at=0, nodes=nodes))
+    with Links("x", brokers=1, home=tmp_path, controllers=1) as links, connected(links) as to:
+        links.cut(2, 1, one_way=True)
+        to.sendall(b"b")
+        with pytest.raises(TimeoutError):
+            to.recv(10)
+        assert echo.told == b"ab", "only the answer is cut"
+        links.restore(2, 1, one_way=True)
+        to.settimeout(5)
+        assert to.recv(10) == b"B"

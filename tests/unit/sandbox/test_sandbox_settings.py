@@ -120,6 +120,26 @@ def test_proxies_stand_before_what_a_broker_tells_others_and_before_zookeeper(tm
     assert {properties["zookeeper.connect"] for properties in of.values()} == {"127.0.0.1:30000"}
 
 
+def test_proxies_stand_before_nodes_that_are_controllers_only(tmp_path: Path) -> None:
+    settings = SandboxSettings(brokers=2, controllers=2, advertised_ports={1: 30001, 3: 30003})
+    settings.validate()
+    nodes = nodes_of(settings)
+    of = {node: server_properties(settings, nodes, node, tmp_path) for node in nodes}
+    direct = f"127.0.0.1:{nodes[4].ports['CONTROLLER']}"
+    assert {one["controller.quorum.bootstrap.servers"] for one in of.values()} == {f"127.0.0.1:30003,{direct}"}
+    assert of[3]["advertised.listeners"] == "CONTROLLER://127.0.0.1:30003"
+    assert of[3]["listeners"] == f"CONTROLLER://127.0.0.1:{nodes[3].ports['CONTROLLER']}"
+    assert "advertised.listeners" not in of[4]
+    assert "PLAINTEXT://127.0.0.1:30001" in of[1]["advertised.listeners"]
+
+
+def test_a_broker_that_is_a_controller_as_well_has_no_proxy_for_controllers(tmp_path: Path) -> None:
+    settings = SandboxSettings(brokers=1, advertised_ports={1: 30001})
+    nodes = nodes_of(settings)
+    direct = f"127.0.0.1:{nodes[1].ports['CONTROLLER']}"
+    assert server_properties(settings, nodes, 1, tmp_path)["controller.quorum.bootstrap.servers"] == direct
+
+
 @pytest.mark.parametrize(
     ("release", "quorum"),
     [("3.3.2", {"controller.quorum.voters": "1@{}"}), ("3.9.2", {"controller.quorum.bootstrap.servers": "{}"})],
