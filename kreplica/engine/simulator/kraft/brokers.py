@@ -51,8 +51,8 @@ class RegisteringController(Voter):
         """Appends a broker's registration to the log."""
 
     @abstractmethod
-    def commit(self, then: Callable[[], object]) -> None:
-        """Serves brokers and calls ``then`` once the appended entries are committed."""
+    def commit(self, then: Callable[[], object], otherwise: Callable[[], object] = lambda: None) -> None:
+        """Serves brokers and calls ``then`` once the appended entries are committed, ``otherwise`` if they are not."""
 
     @abstractmethod
     def leaderships(self, broker: int) -> int:
@@ -138,7 +138,7 @@ class KraftBrokers:
         if state == UNFENCED:
             self.contacts[broker] = self._now
         controller.emit(Kind.BROKER_REGISTERED, broker, epoch)
-        controller.commit(lambda: reply(ErrorCode.NONE, epoch, epoch))
+        controller.commit(lambda: reply(ErrorCode.NONE, epoch, epoch), lambda: reply(ErrorCode.NOT_CONTROLLER, -1, -1))
 
     def _former_life_ends(self, known: Registration, previous_epoch: int) -> None:
         """Removes a restarted broker from its ISRs and ELRs. ReplicationControlManager.handleBrokerShutdown."""
@@ -170,7 +170,9 @@ class KraftBrokers:
         state = self._next_state(known, metadata_offset, wants_fence, wants_shutdown)
         self._enter(known, state)
         fenced, stops = self.registered[broker].state == FENCED, state == SHUTDOWN_NOW
-        self.controller.commit(lambda: reply(ErrorCode.NONE, fenced, stops))
+        self.controller.commit(
+            lambda: reply(ErrorCode.NONE, fenced, stops), lambda: reply(ErrorCode.NOT_CONTROLLER, True, False)
+        )
 
     # -- states
 

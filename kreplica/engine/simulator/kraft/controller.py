@@ -11,6 +11,7 @@ maybeBalancePartitionLeaders, maybeElectUncleanLeaders.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from kreplica.engine.rules.controller.alter_partition import (
     answer_to_change,
@@ -57,7 +58,7 @@ METADATA_FETCH_WAIT = 500 * MILLISECOND
 class KraftController(RegisteringController):
     """The state of a voter while it is active: the replayed log, and the controller's own contacts with brokers."""
 
-    __slots__ = ("_machines", "_waiting", "brokers", "partitions")
+    __slots__ = ("_machines", "_purgatory", "_waiting", "brokers", "partitions")
 
     def __init__(self, cluster: Cluster, number: int, quorum: MetadataQuorum, machines: Brokers) -> None:
         super().__init__(cluster, number, quorum)
@@ -65,6 +66,7 @@ class KraftController(RegisteringController):
         self.brokers = KraftBrokers(self)
         self.partitions: dict[str, PartitionState] = {}
         self._waiting: list[tuple[int, Reply]] = []
+        self._purgatory: list[Callable[[], object]] = []
 
     # -- life
 
@@ -84,10 +86,13 @@ class KraftController(RegisteringController):
         self.brokers.begin(epoch)
 
     def deactivate(self) -> None:
-        """Tells waiting brokers to look for the active controller."""
+        """Tells waiting brokers to look for the active controller: QuorumController.renounce."""
         waiting, self._waiting = self._waiting, []
         for _, reply in waiting:
             reply(ErrorCode.NOT_CONTROLLER, 0, ())
+        uncommitted, self._purgatory = self._purgatory, []
+        for otherwise in uncommitted:
+            otherwise()
 
     def _periodically(self, setting: str, unit: int, epoch: int, task: Callable[[], None]) -> None:
         def run() -> None:
@@ -146,10 +151,16 @@ class KraftController(RegisteringController):
             rule,
         )
 
-    def commit(self, then: Callable[[], object]) -> None:
-        """Serves brokers and calls ``then`` once the appended entries are committed."""
+    def commit(self, then: Callable[[], object], otherwise: Callable[[], object] = lambda: None) -> None:
+        """Serves brokers and calls ``then`` once the appended entries are committed.
+
+        Calls ``otherwise`` where it is no longer the active controller before: ControllerPurgatory.failAll.
+        """
+        waiting = partial(otherwise)
+        self._purgatory.append(waiting)
 
         def committed() -> None:
+            self._purgatory = [one for one in self._purgatory if one is not waiting]
             self._serve_metadata()
             then()
 
@@ -291,7 +302,7 @@ class KraftController(RegisteringController):
             reply(ErrorCode.STALE_BROKER_EPOCH, ())
             return
         answers = tuple(self._alter_one(broker, request) for request in requests)
-        self.commit(lambda: reply(ErrorCode.NONE, answers))
+        self.commit(lambda: reply(ErrorCode.NONE, answers), lambda: reply(ErrorCode.NOT_CONTROLLER, ()))
 
     def _alter_one(self, broker: int, request: IsrRequest) -> tuple[str, int, PartitionState | None]:
         state = self.partitions.get(request.partition)
@@ -345,7 +356,7 @@ class KraftController(RegisteringController):
             return
         for name in partitions:
             self._replica_leaves(self.partitions[name], broker, f"broker-{broker}'s log directory failed")
-        self.commit(lambda: reply(ErrorCode.NONE))
+        self.commit(lambda: reply(ErrorCode.NONE), lambda: reply(ErrorCode.NOT_CONTROLLER))
 
     # -- operators' requests
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kreplica.engine.fault_plan import Action, At, Crash, Slow, Step, Stop
+from kreplica.engine.fault_plan import Action, At, Crash, Cut, Slow, Step, Stop
 from kreplica.engine.setup import MILLISECOND, SECOND, TopicSetup, cluster
 from kreplica.engine.simulator.kraft.brokers import KraftBrokers
 from kreplica.engine.simulator.plan_player import play_plan
@@ -92,3 +92,12 @@ def test_a_wish_that_meets_an_answer_under_way_is_told_right_after_it(heartbeats
     first, second = [time for time, broker, stops in heartbeats if broker == 2 and stops][:2]
     assert 0.3 <= first - taken < 0.31, "not 50 ms after it"
     assert second - first > 2
+
+
+def test_brokers_whose_controller_is_deposed_are_told_so_and_keep_their_sessions() -> None:
+    """QuorumController.renounce: heartbeats that wait for a commit are answered (ControllerPurgatory.failAll)."""
+    cuts = [(10.0, Cut("controller-3001", f"controller-{other}", 60 * SECOND)) for other in (3002, 3003)]
+    trace = play(*cuts, seconds=60)
+    first, second = (one.node for one in trace.events if one.kind == Kind.CONTROLLER_ELECTED)
+    assert (first, second in ("controller-3002", "controller-3003")) == ("controller-3001", True)
+    assert [one for one in trace.events if one.kind == Kind.BROKER_FENCED] == []
