@@ -226,6 +226,10 @@ class Broker(ReplicaHost):
     def apply(self, state: PartitionState) -> None:
         """Takes a controller's decision on a partition into the image, and acts on it if it has a replica."""
         self.image[state.partition] = state
+        self.obey(state)
+
+    def obey(self, state: PartitionState) -> None:
+        """Acts on a controller's decision if it has a replica of the partition."""
         replica = self.host(state)
         if replica is not None:
             replica.apply(state)

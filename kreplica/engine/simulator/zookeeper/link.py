@@ -169,7 +169,10 @@ class ZooKeeperLink:
         states: tuple[PartitionState, ...],
         reply: Callable[..., object],
     ) -> None:
-        """A LeaderAndIsr request: only a higher leader epoch changes anything (becomeLeaderOrFollower)."""
+        """A LeaderAndIsr request: only a higher leader epoch changes anything (becomeLeaderOrFollower).
+
+        What clients are told comes by UpdateMetadata alone (MetadataCache), once this one is answered.
+        """
         if self._refuses(controller, epoch, broker_epoch, reply):
             return
         offline = self.broker.cluster.offline_directories.get(self.broker.id, set())
@@ -184,7 +187,7 @@ class ZooKeeperLink:
         if alive:
             self._epochs[state.partition] = state.leader_epoch
         if takes_leader(alive, self.broker.cluster.version.dead_leaders_ignored):
-            self.broker.apply(state if alive else state._replace(leader=NO_LEADER))
+            self.broker.obey(state if alive else state._replace(leader=NO_LEADER))
         else:
             self.broker.host(state)
 

@@ -2,7 +2,21 @@
 
 from __future__ import annotations
 
-from conformance.script import CancelMove, Consume, ElectPreferred, Kill, Produce, Reassign, Row, Start, Step
+from conformance.script import (
+    CancelMove,
+    Consume,
+    Cut,
+    ElectPreferred,
+    Kill,
+    Produce,
+    Reassign,
+    Restore,
+    Row,
+    Start,
+    Step,
+    Together,
+)
+from conformance.timers import Timer
 
 ROWS = (
     Row(
@@ -68,5 +82,22 @@ ROWS = (
         ),
         replicas=(1, 2),
         modes=("kraft",),
+    ),
+    Row(
+        "move-left-over",
+        "An unclean election leaves a move over: KRaft ends it as soon as an operator asks for another election",
+        (
+            Step(Produce(("a",))),
+            Step(Kill(3)),
+            Step(Together((Cut(2, 1), Reassign((3, 1))))),
+            Step(Kill(2), timer=Timer.SESSION),
+            Step(ElectPreferred()),
+            Step(Together((Restore(2, 1), Start(2)))),
+            Step(Produce(("b",))),
+            Step(Start(3)),
+            Step(Consume()),
+        ),
+        replicas=(2, 3),
+        settings={"min.insync.replicas": "1", "unclean.leader.election.enable": "true"},
     ),
 )
