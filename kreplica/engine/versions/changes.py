@@ -156,7 +156,7 @@ CHANGES: tuple[Change, ...] = (
         isr_notification=True,
     ),
     _since("0.10.0", shutdown_by_isr_order=False),  # KAFKA-3670
-    _since("0.10.0.1", halts_by_exit=True),  # KAFKA-3924
+    _since("0.10.0.1", halts_by_exit=True, exit_hangs=True),  # KAFKA-3924
     _since(
         "0.10.1",
         {"session.timeout.ms": 10_000, "max.poll.interval.ms": 300_000},  # KIP-62
@@ -166,6 +166,7 @@ CHANGES: tuple[Change, ...] = (
     _since(
         "0.11",
         {UNCLEAN: False, "group.initial.rebalance.delay.ms": 3_000},
+        exit_hangs=False,  # KAFKA-4039
         truncation=Truncation.KIP_101,
         deletes_records=True,
         idempotence=True,

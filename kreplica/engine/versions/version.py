@@ -68,6 +68,8 @@ class Version:
             unclean elections are not allowed (0.8.2, KAFKA-1028, up to 2.0.0, KAFKA-7414).
         halts_by_exit: It then ends by System.exit, which stops it cleanly (0.10.0.1, KAFKA-3924), not by
             Runtime.halt.
+        exit_hangs: That System.exit waits for the fetcher that called it, after the controlled shutdown and before
+            anything is flushed: the process stands there, deaf, until it is killed (0.10.0.1 to 0.10.2, KAFKA-4039).
         truncation: The offset to which a follower truncates.
         epoch_noted_at_election: A leader notes where its epoch begins before it writes, and answers for an epoch older
             than all it knows with the start of the first; records of an older epoch make a log forget later ones
@@ -169,6 +171,7 @@ class Version:
     epochs_followed_on: int = 0
     truncation_needs_unclean: bool = False
     halts_by_exit: bool = False
+    exit_hangs: bool = False
     truncation: Truncation = Truncation.HIGH_WATERMARK
     epoch_noted_at_election: bool = False
     stale_epoch_ends_dropped: bool = False

@@ -173,8 +173,15 @@ class Broker(ReplicaHost):
             self._stop_now()
 
     def halt(self) -> None:
-        """Ends by itself: at once, or by System.exit and with it as a clean stop (since 0.10.0.1)."""
-        if self.cluster.version.halts_by_exit:
+        """Ends by itself: at once, or by System.exit and with it as a clean stop (since 0.10.0.1).
+
+        Where System.exit hangs, the process is still there once its leaders have moved and its sockets are closed; here
+        it ends then, as if somebody had killed it.
+        """
+        version = self.cluster.version
+        if version.exit_hangs and self.cluster.boolean("controlled.shutdown.enable"):
+            self.controller_link.controlled_shutdown(self.kill)
+        elif version.halts_by_exit and not version.exit_hangs:
             self.stop()
         else:
             self.kill()

@@ -52,8 +52,6 @@ def _position(one: Position | str) -> Position | str:
 def _disk(one: Disk | str, release: Number) -> Disk | str:
     if isinstance(one, str):
         return one
-    # Up to 0.10 a broker that ends itself waits in System.exit for the fetcher that called it, and flushes nothing.
-    one = one if release >= (0, 11) else replace(one, recovery_point=0)
     # Messages of format 1 have no leader epoch, and there is no checkpoint of them.
     if release >= (0, 11):
         return one

@@ -357,7 +357,9 @@ def test_the_same_leader_in_the_next_epoch_is_followed_on_from_0_8_2_to_2_0_1(ve
     [
         ("0.8.2", False, Kind.CRASHED),
         ("0.9", False, Kind.CRASHED),
-        ("0.10", False, Kind.STOPPED),
+        ("0.10.0.0", False, Kind.CRASHED),
+        ("0.10", False, Kind.CRASHED),
+        ("0.11", False, Kind.STOPPED),
         ("2.0", False, Kind.STOPPED),
         ("2.0", True, None),
         ("2.0.1", False, None),
@@ -365,7 +367,10 @@ def test_the_same_leader_in_the_next_epoch_is_followed_on_from_0_8_2_to_2_0_1(ve
     ],
 )
 def test_a_broker_with_more_than_its_leader_ends_from_0_8_2_to_2_0(version: str, unclean: bool, ends: str) -> None:
-    """ReplicaFetcherThread.handleOffsetOutOfRange: fatal where unclean elections are off (KAFKA-1028, KAFKA-7414)."""
+    """ReplicaFetcherThread.handleOffsetOutOfRange: fatal where unclean elections are off (KAFKA-1028, KAFKA-7414).
+
+    System.exit stops it in order, and up to 0.10 waits for the fetcher that called it (KAFKA-4039): nothing is flushed.
+    """
     events = play_deposed(version, lost=4, written=1, unclean_leader_election_enable=unclean, enable_idempotence=False)
     refused = of(events, Kind.TRUNCATION_REFUSED, node="broker-4", partition="t-0", end_offset=5, leader_end_offset=2)
     ended = [e["kind"] for e in events if e["node"] == "broker-4" and e["kind"] in (Kind.CRASHED, Kind.STOPPED)]

@@ -20,6 +20,8 @@ RULES = [
     ("lag_by_messages", "0.8.2", "0.9"),
     ("positions_outlive_leaders", "0.8.2", "0.9"),
     ("halts_by_exit", "0.10.0.0", "0.10.0.1"),
+    ("exit_hangs", "0.10.0.0", "0.10.0.1"),
+    ("exit_hangs", "0.10.2", "0.11"),
     ("begins_anew", "0.10.1", "0.10.2"),
     ("looks_twice", "0.10.1", "0.10.2"),
     ("waits_for_joining", "0.10.1", "0.10.2"),
