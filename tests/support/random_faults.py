@@ -25,12 +25,13 @@ from random import Random
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
-from conformance.supervisor import start_again, wait_for_all
+from conformance.supervisor import wait_for_all
 from moves import connection_to, start_move
 
 import kreplica
 from kreplica.errors import KreplicaError
 from kreplica.sandbox import Links, Mode, ProcessState, Sandbox, SandboxSettings, start
+from kreplica.sandbox.nodes import ZOOKEEPER_ID
 from kreplica.sources.kafka.connections.failures import BrokerFailure
 
 LAG = {"replica.lag.time.max.ms": "4000"}
@@ -97,8 +98,26 @@ class Faults:
         wait_for_all(self.sandbox, BROKERS, BACK_SECONDS)
 
     def _running(self) -> list[int]:
-        start_again(self.sandbox, [broker for broker in BROKERS if broker not in self.down])
+        self._bring_back()
         return [broker for broker in self.sandbox.running_brokers() if broker not in self.down]
+
+    def _bring_back(self) -> None:
+        """Starts brokers that have ended by themselves, as systemd would, and restores their links to ZooKeeper first.
+
+        One that finds the znode of its earlier session ends, and so does one that does not reach ZooKeeper in time
+        (zookeeper.connection.timeout.ms); with its link cut for long it would end again and again.
+        """
+        for broker in BROKERS:
+            if broker not in self.down and self.sandbox.process_state(broker) is ProcessState.ENDED:
+                self._reach_zookeeper(broker)
+                self.sandbox.start_broker(broker, wait=False)
+                self.done["brought back"] += 1
+
+    def _reach_zookeeper(self, broker: int) -> None:
+        """Restores what is cut between a broker and ZooKeeper."""
+        for way in [way for way in self.cut if set(way) == {broker, ZOOKEEPER_ID}]:
+            self.links.restore(*way, one_way=True)
+            self.cut.remove(way)
 
     def _taken_down(self, end: Callable[[int], None]) -> bool:
         running = self._running()
@@ -126,6 +145,7 @@ class Faults:
         if not self.down:
             return False
         broker = self.random.choice(sorted(self.down))
+        self._reach_zookeeper(broker)
         self.sandbox.start_broker(broker, wait=False)
         self.down.discard(broker)
         return True
