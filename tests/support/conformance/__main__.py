@@ -40,12 +40,12 @@ Tell = Callable[[Row, str], None]
 """Takes a row and its verdict."""
 
 
-def settings_of(mode: Mode, links: Links) -> SandboxSettings:
-    """The cluster of a mode: three brokers with two log directories each; in KRaft a controller of its own."""
+def settings_of(mode: Mode, links: Links, controllers: int) -> SandboxSettings:
+    """The cluster of a mode: three brokers with two log directories each; in KRaft controllers of its own."""
     return SandboxSettings(
         name=_name(mode),
         mode=mode,
-        controllers=1 if mode is Mode.KRAFT else 0,
+        controllers=controllers,
         log_dirs=2,
         advertised_ports=links.ports,
         broker_settings=TIMERS | SESSIONS[mode],
@@ -106,7 +106,13 @@ def _played(sandbox: Sandbox, links: Links, row: Row) -> str:
 
 
 def play_mode(mode: Mode, rows: Sequence[Row], tell: Tell, logs: Path | None = None) -> None:
-    """Plays rows in one mode, on one cluster; on the next one if that is lost."""
+    """Plays rows in one mode: those with as many controllers on one cluster; on the next one if that is lost."""
+    for controllers in dict.fromkeys(row.controllers for row in rows):
+        chosen = [row for row in rows if row.controllers == controllers]
+        _play_on_clusters(mode, controllers if mode is Mode.KRAFT else 0, chosen, tell, logs)
+
+
+def _play_on_clusters(mode: Mode, controllers: int, rows: Sequence[Row], tell: Tell, logs: Path | None) -> None:
     left = list(rows)
 
     def told(row: Row, verdict: str) -> None:
@@ -117,8 +123,8 @@ def play_mode(mode: Mode, rows: Sequence[Row], tell: Tell, logs: Path | None = N
         begun = time.monotonic()
         with (
             tempfile.TemporaryDirectory() as folder,
-            Links(_name(mode), BROKERS, home=Path(folder)) as links,
-            start(settings_of(mode, links), Path(folder)) as sandbox,
+            Links(_name(mode), BROKERS, home=Path(folder), controllers=controllers) as links,
+            start(settings_of(mode, links, controllers), Path(folder)) as sandbox,
         ):
             print(f"{HEADINGS[mode]}: started in {time.monotonic() - begun:.0f} s", flush=True)
             try:

@@ -29,6 +29,7 @@ from kreplica.engine.setup import (
     sends,
 )
 from kreplica.engine.simulator.broker.broker import Broker
+from kreplica.engine.simulator.node import Node
 from kreplica.engine.simulator.plan_player import act
 from kreplica.engine.simulator.simulation import Simulation
 from kreplica.engine.simulator.world import build
@@ -36,7 +37,6 @@ from kreplica.engine.trace import Event, Kind, Trace, fields_of, text_of
 from kreplica.engine.versions.supported import ControllerKind, version_named
 
 WARM_UP = 20 * SECOND
-CONTROLLER = "controller-3001"
 PRODUCER: Mapping[str, Value] = {
     "retries": 0,
     "enable.idempotence": False,
@@ -81,6 +81,8 @@ class EngineSide:
         self._group = group
         self._version = version_named(kafka_version)
         self._trace = Trace()
+        self._dead_controller = ""
+        self._cut_off: list[tuple[Node, Node]] = []
         lengths = [_length(step, server_settings) for step in row.steps]
         self._times = list(accumulate(lengths, initial=WARM_UP))
         setup = self._setup(topic, server_settings, internal)
@@ -94,7 +96,7 @@ class EngineSide:
             TopicSetup(topic, (self._row.replicas,), settings),
             *internal,
             settings=_known(server_settings),
-            controllers=1,
+            controllers=self._row.controllers,
             clients=clients,
             down=tuple(client.name for client in clients),
             duration=self._times[-1] + SECOND,
@@ -179,6 +181,12 @@ class EngineSide:
             source, target = (self.world.node(f"broker-{one}") for one in (action.source, action.target))
             self.world.network.link(source, target).cuts = int(isinstance(action, script.Cut))
             return
+        if isinstance(action, script.CutController | script.RestoreController):
+            self._cut_controller(action)
+            return
+        if isinstance(action, script.KillController | script.StartController):
+            self._end_or_start_controller(action)
+            return
         planned = _PLANNED.get(type(action))
         if planned is not None:
             assert act(self.world, planned(action, self._partition)), f"nobody did {action}"
@@ -189,6 +197,26 @@ class EngineSide:
         else:
             assert isinstance(action, script.Resume), action
             broker.resume()
+
+    def _cut_controller(self, action: script.CutController | script.RestoreController) -> None:
+        """Cuts the active controller off, or undoes all of it."""
+        if isinstance(action, script.CutController):
+            active = self.world.active_controller()
+            brokers = [self.world.node(f"broker-{one}") for one in action.brokers]
+            others = brokers or [one for one in self.world.controllers if one is not active]
+            cut = [pair for other in others for pair in ((active, other), (other, active))]
+            self._cut_off += cut
+        else:
+            cut, self._cut_off = self._cut_off, []
+        for source, target in cut:
+            self.world.network.link(source, target).cuts = int(isinstance(action, script.CutController))
+
+    def _end_or_start_controller(self, action: script.KillController | script.StartController) -> None:
+        kills = isinstance(action, script.KillController)
+        if kills:
+            self._dead_controller = self.world.active_controller().name
+        planned = (fault_plan.Crash if kills else fault_plan.Start)(self._dead_controller)
+        assert act(self.world, planned), f"nobody did {action}"
 
     def _start_client(self, name: str) -> None:
         """Starts a client that is given the addresses of brokers that run, as the real ones are."""
@@ -301,8 +329,6 @@ _PLANNED: dict[type, Callable[[Any, str], fault_plan.AnyAction]] = {
     script.ShutDown: lambda action, _: fault_plan.Stop(f"broker-{action.broker}"),
     script.Start: lambda action, _: fault_plan.Start(f"broker-{action.broker}"),
     script.FailDisk: lambda action, partition: fault_plan.DirectoryFailure(f"broker-{action.broker}", (partition,)),
-    script.KillController: lambda _action, _: fault_plan.Crash(CONTROLLER),
-    script.StartController: lambda _action, _: fault_plan.Start(CONTROLLER),
     script.ElectPreferred: lambda _action, partition: fault_plan.ElectPreferred(partition),
     script.ElectUnclean: lambda _action, partition: fault_plan.ElectUnclean(partition),
     script.Reassign: lambda action, partition: fault_plan.Reassign(partition, action.replicas),

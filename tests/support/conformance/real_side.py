@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,8 +19,10 @@ from conformance.real_clients import Transactions, consume, join, produce
 from conformance.supervisor import start_again
 from conformance.sweep import Cast, connection_to, sweep
 from kreplica.control.log_directories import alter_log_directories
-from kreplica.sandbox import Links, Listener, Mode, Sandbox
+from kreplica.sandbox import Links, Listener, Mode, ProcessState, Sandbox
 from kreplica.sandbox.admin import admin_client
+from kreplica.sources.kafka.connections.failures import BrokerFailure
+from kreplica.sources.kafka.quorum import read_quorum
 
 OBSTACLE = "replication-offset-checkpoint.tmp"
 """The file that a broker writes before each checkpoint of high watermarks."""
@@ -70,6 +73,7 @@ class RealSide:
         self._client: tuple[str, ...] = ()
         self._starts = False
         self._wanted: set[int] = set()
+        self._cut_off: list[tuple[int, int]] = []
         self._transactions = Transactions(sandbox, topic)
         replicas = [cast.real[number] for number in row.replicas]
         sandbox.create_topic(topic, assignment=[replicas], configs=dict(row.settings))
@@ -147,13 +151,43 @@ class RealSide:
         until(lambda: sorted(directory.parent.glob(f"data-*/{self._topic}-0")) == wanted, "the replica to have moved")
         time.sleep(MOVED_SECONDS)
 
+    def _active_controller(self) -> int:
+        """The active controller, as the first broker that reaches it tells."""
+        told: list[int] = []
+
+        def is_told() -> bool:
+            told.extend(self._told_controllers())
+            return bool(told)
+
+        until(is_told, "a broker that tells which controller is active", LIMIT)
+        return told[0]
+
+    def _told_controllers(self) -> Iterator[int]:
+        for broker in self._sandbox.running_brokers():
+            with suppress(BrokerFailure), connection_to(self._sandbox, broker) as connection:
+                yield from (node.node for node in read_quorum(connection)[0] if node.leader)
+
     def _killcontroller(self, _action: script.KillController) -> None:
-        (controller,) = self._sandbox.controller_ids
-        self._sandbox.kill(controller)
+        self._sandbox.kill(self._active_controller())
 
     def _startcontroller(self, _action: script.StartController) -> None:
-        (controller,) = self._sandbox.controller_ids
-        self._sandbox.start_broker(controller, wait=False)
+        for controller in self._sandbox.controller_ids:
+            if self._sandbox.process_state(controller) is ProcessState.ENDED:
+                self._sandbox.start_broker(controller, wait=False)
+
+    def _cutcontroller(self, action: script.CutController) -> None:
+        assert self._links is not None
+        active = self._active_controller()
+        brokers = [self._cast.real[broker] for broker in action.brokers]
+        for other in brokers or set(self._sandbox.controller_ids) - {active}:
+            self._links.cut(active, other)
+            self._cut_off.append((active, other))
+
+    def _restorecontroller(self, _action: script.RestoreController) -> None:
+        assert self._links is not None
+        for pair in self._cut_off:
+            self._links.restore(*pair)
+        self._cut_off = []
 
     def _cut(self, action: script.Cut) -> None:
         assert self._links is not None

@@ -56,12 +56,28 @@ class Resume(Action):
 
 @dataclass(frozen=True, slots=True)
 class KillController(Action):
-    """The only KRaft controller ends by SIGKILL."""
+    """The active KRaft controller ends by SIGKILL."""
 
 
 @dataclass(frozen=True, slots=True)
 class StartController(Action):
-    """The only KRaft controller starts."""
+    """The KRaft controller that has ended starts."""
+
+
+@dataclass(frozen=True, slots=True)
+class CutController(Action):
+    """What the active KRaft controller and others send each other does not arrive, until ``RestoreController``.
+
+    Args:
+        brokers: Those it is cut off from; without any, the other controllers.
+    """
+
+    brokers: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreController(Action):
+    """What controllers were cut off from reaches them again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,6 +252,7 @@ class Row:
         brokers: Number of brokers that take part.
         settings: The topic's settings.
         modes: Modes in which it is played.
+        controllers: Number of KRaft controllers of its cluster.
         explained: Differences that are known.
     """
 
@@ -246,6 +263,7 @@ class Row:
     brokers: int = 3
     settings: Mapping[str, str] = field(default_factory=lambda: {"min.insync.replicas": "2"})
     modes: tuple[str, ...] = ("kraft", "zookeeper")
+    controllers: int = 1
     explained: tuple[Explained, ...] = ()
 
     @property

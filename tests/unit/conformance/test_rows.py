@@ -8,7 +8,7 @@ import pytest
 from conformance.engine_side import EngineSide
 from conformance.internal_topics import group_led_by
 from conformance.play import late
-from conformance.reading import NOT_READABLE, Disk, Position, Reading, Told, differences
+from conformance.reading import NO_REPLICA, NOT_READABLE, Disk, Position, Reading, Told, differences
 from conformance.rows import BY_NAME, ROWS
 from conformance.script import Kill, Row, Step
 from conformance.timers import Timer, bounds
@@ -47,6 +47,14 @@ def test_there_are_as_many_rows_as_were_asked_for() -> None:
         assert sum(mode in row.modes for row in ROWS) >= 25
 
 
+def test_a_move_that_is_left_over_ends_in_kraft_as_an_election_is_asked_for() -> None:
+    """PartitionChangeBuilder.completeReassignmentIfNeeded: a smaller assignment is a new leader epoch."""
+    readings = played(BY_NAME["move-left-over"], "kraft")
+    assert readings[4].told[1] == Told(1, 1, (1,), ())
+    assert readings[5].told[1] == Told(1, 2, (1,), ())
+    assert readings[6].disks[2] == NO_REPLICA
+
+
 def test_what_a_killed_follower_misses_and_gets() -> None:
     """Kafka's documentation of replication: out of the ISR while it is away, in it once it has everything."""
     readings = played(BY_NAME["follower-killed"], "kraft")
@@ -55,6 +63,16 @@ def test_what_a_killed_follower_misses_and_gets() -> None:
     assert away.positions == {1: Position(3, 3, 3), 2: Position(3, 3, 3), 3: NOT_READABLE}
     assert back.told[3] == Told(1, 0, (1, 2, 3), ())
     assert readings[-1].client == ("a at 0", "b at 1", "c at 2")
+
+
+def test_clients_of_zookeeper_mode_are_told_by_update_metadata_alone() -> None:
+    """ControllerChannelManager sends it once LeaderAndIsr is answered, which the cut link of broker 2 prevents."""
+    begun = played(BY_NAME["move-left-over"], "zookeeper")[3]
+    assert begun.told[1] == Told(2, 2, (2,), None)
+    assert begun.told[2] == Told(2, 1, (2,), None)
+    leader = begun.disks[2]
+    assert isinstance(leader, Disk)
+    assert leader.epochs == ((0, 0), (2, 1)), "it leads in the epoch that it does not tell"
 
 
 def test_a_difference_of_each_kind_is_named() -> None:

@@ -12,6 +12,7 @@ from conformance.rows import (
     links,
     moves,
     pauses,
+    quorums,
     transactions,
 )
 from conformance.script import Row
@@ -27,8 +28,9 @@ ROWS: tuple[Row, ...] = (
     *links.ROWS,
     *controllers.ROWS,
     *disks.ROWS,
+    *quorums.ROWS,
 )
-"""All rows, in the order in which they are played: what leaves a cluster in need of repair comes last."""
+"""All rows, in the order in which they are played: what leaves a cluster in need of repair comes late."""
 
 BY_NAME = {row.name: row for row in ROWS}
 assert len(BY_NAME) == len(ROWS), "two rows have one name"
