@@ -130,6 +130,7 @@ PLAYED = {
 """Scenario and version that come out otherwise with the value from before."""
 
 ROWS = {
+    "exit_hangs 0.11": "leader-lost-its-log",
     "truncation_needs_unclean 2.0.1": "leader-lost-its-log",
     "epochs_followed_on 2.0.1": "missed-epoch",
     "epochs_followed_on 2.1": "same-leader-next-epoch",
@@ -145,6 +146,7 @@ SOURCE = {
     "positions_outlive_leaders 0.9": "Replica.resetReplicaState, Partition.makeLeader",
     "isr_notification 0.9": "ReplicaManager.maybePropagateIsrChanges, KAFKA-1367",
     "halts_by_exit 0.10.0.1": "ReplicaFetcherThread.handleOffsetOutOfRange, KAFKA-3924",
+    "exit_hangs 0.10.0.1": "ReplicaFetcherThread.handleOffsetOutOfRange, KAFKA-3924",
     "moves_must_live 0.10.1": "KafkaController.initiateReassignReplicasForTopicPartition, KAFKA-4214",
     "transaction_version 0.11": "TransactionCoordinator, KIP-98; `protocol.txt` has its requests",
     "controller_epoch_checked 2.1": "KafkaZkClient.retryRequestsUntilConnected, KAFKA-6082",

@@ -56,6 +56,14 @@ def test_until_2_0_0_logs_differ_after_a_missed_epoch(release: str, log: str) ->
     assert told(last, 3) == Told(2, -1, (2, 3, 4), None), "it is in sync all the same"
 
 
+@pytest.mark.parametrize(("release", "flushed"), [("0.10.2.2", 0), ("2.0.0", 3)])
+def test_until_0_10_a_broker_that_ends_itself_flushes_nothing(release: str, flushed: int) -> None:
+    """KAFKA-4039: it never comes to LogManager.shutdown."""
+    disk = readings("leader-lost-its-log", release)[-1].disks[3]
+    assert isinstance(disk, Disk)
+    assert (disk.recovery_point, len(disk.records)) == (flushed, 3)
+
+
 @pytest.mark.parametrize("release", ["0.10.2.2", "2.0.0"])
 def test_until_2_0_0_a_broker_ends_rather_than_truncate(release: str) -> None:
     last = readings("leader-lost-its-log", release)[-1]

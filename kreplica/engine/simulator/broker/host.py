@@ -28,7 +28,7 @@ class ReplicaHost(Node, ABC):
 
     @abstractmethod
     def halt(self) -> None:
-        """Ends by itself: at once, or by System.exit and with it as a clean stop (since 0.10.0.1)."""
+        """Ends by itself: at once, or by System.exit (since 0.10.0.1)."""
 
     # -- of a leader
 
