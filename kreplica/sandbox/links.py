@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import socket
+import stat
 import threading
 from collections.abc import Coroutine, Iterable
 from functools import partial
@@ -26,7 +28,7 @@ MOST_HELD = 64 * 1024 * 1024
 END_SECONDS = 10.0
 OTHERS = -1
 """Stands for whatever is no server of the sandbox."""
-_SOCKETS = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
+_SOCKETS = (Path("/proc/net/tcp6"), Path("/proc/net/tcp"))
 
 
 class _Way:
@@ -139,9 +141,10 @@ class Links:
         self._tasks.add(task)
         ends = [writer]
         try:
-            state = load_state(self._folder)
-            source = server_behind(writer.get_extra_info("peername")[1], self.ports[target], state)
-            to, out = await asyncio.open_connection(LOOPBACK, _port_for_peers(state.nodes[target]))
+            port = writer.get_extra_info("peername")[1]
+            # elsewhere, since it takes a while: what others send is passed on meanwhile
+            source, peers_port = await asyncio.to_thread(self._ends, port, target)
+            to, out = await asyncio.open_connection(LOOPBACK, peers_port)
             ends.append(out)
             there, back = self._way(source, target), self._way(target, source)
             await _first_of(_pump(reader, out, there), _pump(to, writer, back))
@@ -154,6 +157,11 @@ class Links:
             for end in ends:
                 end.close()
             self._tasks.discard(task)
+
+    def _ends(self, port: int, target: int) -> tuple[int, int]:
+        """The server that began a connection, and the port at which its target listens."""
+        state = load_state(self._folder)
+        return server_behind(port, self.ports[target], state), _port_for_peers(state.nodes[target])
 
 
 async def _first_of(*pumps: Coroutine[Any, Any, None]) -> None:
@@ -216,6 +224,8 @@ def _inode_of(port: int, to: int) -> str:
     ending, other = f":{port:04X}", f":{to:04X}"
     for table in _SOCKETS:
         for line in table.read_text(encoding="ascii").splitlines()[1:] if table.exists() else []:
+            if f"{ending} " not in line or f"{other} " not in line:
+                continue
             fields = line.split()
             if fields[1].endswith(ending) and fields[2].endswith(other) and fields[9] != "0":
                 return fields[9]
@@ -224,17 +234,18 @@ def _inode_of(port: int, to: int) -> str:
 
 def _has_socket(node: Node, inode: str) -> bool:
     assert node.process is not None
-    wanted = f"socket:[{inode}]"
-    with contextlib.suppress(OSError):  # a process that ends meanwhile has none
-        return any(_target_of(file) == wanted for file in Path(f"/proc/{node.process.pid}/fd").iterdir())
+    # a process that ends meanwhile has none
+    with contextlib.suppress(OSError), os.scandir(f"/proc/{node.process.pid}/fd") as files:
+        return any(_is_socket(file, inode) for file in files)
     return False
 
 
-def _target_of(file: Path) -> str:
+def _is_socket(file: os.DirEntry[str], inode: str) -> bool:
     try:
-        return str(file.readlink())
+        found = file.stat()
     except OSError:
-        return ""
+        return False
+    return stat.S_ISSOCK(found.st_mode) and str(found.st_ino) == inode
 
 
 def _port_for_peers(node: Node) -> int:
