@@ -45,9 +45,9 @@ FEW_ROWS = 10_000
 ROWS_A_PIECE = 200_000
 FEWEST_PIECES, MOST_PIECES = 2, 400
 """Numbers of partitions of a shuffle; Spark coalesces small ones."""
-PLANNED_ONCE = 2_000_000
+PLANNED_ONCE = 3_000_000
 """Up to so many rows Spark plans a job once, not again after each stage, and kept rows are not coded by column: either
-takes it longer than such stages do. Kept as they are, so many rows are some 500 MB."""
+takes it longer than such stages do. Kept as they are, so many rows are some 750 MB."""
 
 _LARGEST_METHOD = "spark.sql.codegen.hugeMethodLimit"
 _PAGE = "spark.buffer.pageSize"
