@@ -129,6 +129,14 @@ def children(process: int) -> list[int]:
     return found
 
 
+def spark_of(process: int) -> list[int]:
+    """Its descendants, once Spark's JVM is one of them: others before it tell which Java there is, and are gone."""
+    found = children(process)
+    command = ["ps", "-o", "args=", "-p", ",".join(map(str, found or [process]))]
+    told = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    return found if "/pyspark/" in told else []
+
+
 def is_running(process: int) -> bool:
     state = subprocess.run(
         ["ps", "-o", "stat=", "-p", str(process)], capture_output=True, text=True, check=False
@@ -151,7 +159,7 @@ def test_an_interrupt_ends_spark_and_leaves_nothing_half_written(
     )
     request.addfinalizer(process.kill)
     jvm_starts = point == "the JVM starts"
-    reached = (lambda: children(process.pid)) if jvm_starts else (lambda: list(out.glob(".kreplica-*")))
+    reached = (lambda: spark_of(process.pid)) if jvm_starts else (lambda: list(out.glob(".kreplica-*")))
     deadline = time.monotonic() + 240
     while not reached() and time.monotonic() < deadline and process.poll() is None:
         time.sleep(0.05)

@@ -106,7 +106,7 @@ class ModernGroup:
 
     def _refusal(self, member_id: str, instance: str, epoch: int, owned: tuple[str, ...]) -> ErrorCode:
         static = {one.instance: one.id for one in self.members.values() if one.instance}
-        if epoch == rules.JOIN_EPOCH and member_id not in self.members:
+        if epoch == rules.JOIN_EPOCH and (instance or member_id not in self.members):
             holder = self.members[static[instance]].now.epoch if instance in static else None
             return rules.join_static_member(holder)
         if self.epoch == self.shard.broker.cluster.version.groups_begin_at_epoch:
