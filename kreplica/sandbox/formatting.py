@@ -1,7 +1,7 @@
 """Formats the log directories of a KRaft sandbox: Kafka's own tool those of the first server of each kind, while the
 others are copies with ids of their own.
 
-What the tool writes differs from server to server in meta.properties alone, and each call of it takes a quarter of the
+What the tool writes differs from server to server in meta.properties alone, and each call of it takes a third of the
 processor time that a broker takes to start.
 """
 
