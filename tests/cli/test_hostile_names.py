@@ -144,6 +144,7 @@ WORDS: dict[tuple[str, ...], list[list[str]]] = {
     ("rebalance", "throttles"): [["--topic", f"t{EVIL}"]],
     ("compare",): [["sample"]],
     ("snapshot",): [["--out", "OUT"]],
+    ("history",): [[]],  # a dump is no history; names in one are below
 }
 """Arguments with which a command answers."""
 FORMS = ("table", "markdown", "csv", "json", "jsonl")
