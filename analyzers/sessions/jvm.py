@@ -221,6 +221,9 @@ def _end(process: subprocess.Popen[bytes], seconds: float) -> None:
     except BaseException:  # a second interrupt
         process.kill()
         raise
+    finally:
+        with contextlib.suppress(OSError):  # what it has not read is lost with it
+            process.stdin.close()
 
 
 @contextmanager

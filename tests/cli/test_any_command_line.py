@@ -96,7 +96,7 @@ def ends(words: list[str]) -> tuple[int, str]:
     return code, err.getvalue()
 
 
-DEAR = {"audit", "sandbox start", "whatif run", "whatif compare", "whatif prove"}
+DEAR = {"audit", "audit prepare", "sandbox start", "whatif run", "whatif compare", "whatif prove"}
 """Lines that are right start Spark or brokers, play or search: those that are refused are tried below."""
 
 
