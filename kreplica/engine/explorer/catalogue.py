@@ -19,7 +19,7 @@ COMMITS = "consumer that commits"
 TRANSACTIONS = "end of a transaction"
 COORDINATOR = "transaction coordinator"
 GROUP = "consumer group"
-MEMBERSHIP = "consumer group with Kafka's client"
+MEMBERSHIP = "group with Kafka's client"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ ABOUT: Mapping[str, About] = {
     "retries-idempotent": About(PRODUCERS, "idempotent: sequences tell what was written"),
     "commit-before": About(COMMITS, "it commits before it processes"),
     "commit-after": About(COMMITS, "it commits after it has processed"),
-    "commit-auto": About(COMMITS, "enable.auto.commit"),
+    "commit-auto": About(COMMITS, "it commits by enable.auto.commit"),
     "commit-handed-over": About(COMMITS, "records are processed by others while it commits"),
     "end-txn-1": About(TRANSACTIONS, "a late EndTxn under transaction version 1"),
     "end-txn-2": About(TRANSACTIONS, "a late EndTxn under transaction version 2 (KIP-890)"),
