@@ -220,8 +220,10 @@ def _classic_session(master: str | None, settings: Mapping[str, str], draft: Pat
                     yield session
             jvm.leave_in_peace()
         finally:
+            # What is kept goes with the context. Let go of right before, it would be on its way when Spark's threads
+            # end, which print that as stack traces.
+            _kept.pop(session, None)
             with contextlib.suppress(Exception), no_remarks():  # interrupted, it may not answer
-                _let_go(session)
                 session.stop()
     finally:
         jvm.end()
