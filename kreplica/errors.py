@@ -44,6 +44,22 @@ class ExitCode(IntEnum):
     INTERRUPTED = 130
 
 
+class NoJudgement:
+    """Base of answers that judge nothing: they end well, and lack nothing."""
+
+    __slots__ = ()
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """Always 0."""
+        return ExitCode.OK
+
+    @property
+    def warnings(self) -> list[str]:
+        """Always empty."""
+        return []
+
+
 class KreplicaError(Exception):
     """Base of all expected errors.
 

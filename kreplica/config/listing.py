@@ -13,7 +13,7 @@ from kreplica.config.contexts import ContextsFile, chosen_contexts, load_context
 from kreplica.config.exposure import shown
 from kreplica.config.handle import ClusterSettings
 from kreplica.config.resolve import DEFAULT, effective_settings, timeout_setting
-from kreplica.errors import ExitCode
+from kreplica.errors import NoJudgement
 from kreplica.model.tables.rows import Meaning
 
 
@@ -57,7 +57,7 @@ class SettingRow(Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class WrittenContexts:
+class WrittenContexts(NoJudgement):
     """A contexts file that was written.
 
     Args:
@@ -71,19 +71,9 @@ class WrittenContexts:
         """The file."""
         return [FileRow(str(self.path), "written")]
 
-    @property
-    def exit_code(self) -> ExitCode:
-        """Always 0."""
-        return ExitCode.OK
-
-    @property
-    def warnings(self) -> list[str]:
-        """Always empty."""
-        return []
-
 
 @dataclass(frozen=True, slots=True)
-class ListedContexts:
+class ListedContexts(NoJudgement):
     """The contexts of a file.
 
     Args:
@@ -96,16 +86,6 @@ class ListedContexts:
     def rows(self) -> list[ContextRow]:
         """Its contexts, in its order."""
         return [self._row(name) for name in self.file.contexts]
-
-    @property
-    def exit_code(self) -> ExitCode:
-        """Always 0, also where there is no file."""
-        return ExitCode.OK
-
-    @property
-    def warnings(self) -> list[str]:
-        """Always empty."""
-        return []
 
     def _row(self, name: str) -> ContextRow:
         context = self.file.contexts[name]
@@ -122,7 +102,7 @@ class ListedContexts:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownContexts:
+class ShownContexts(NoJudgement):
     """Effective settings of some contexts.
 
     Args:
@@ -132,16 +112,6 @@ class ShownContexts:
 
     names: Sequence[str]
     rows: Sequence[SettingRow]
-
-    @property
-    def exit_code(self) -> ExitCode:
-        """Always 0."""
-        return ExitCode.OK
-
-    @property
-    def warnings(self) -> list[str]:
-        """Always empty."""
-        return []
 
 
 def config_init(config_path: str | None = None, *, environ: Mapping[str, str]) -> WrittenContexts:

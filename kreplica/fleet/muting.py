@@ -13,7 +13,7 @@ from typing import Annotated
 from msgspec import Struct
 
 from kreplica.config.mutes import Mute, mutes_path, read_mutes, write_mutes
-from kreplica.errors import ExitCode, UsageError
+from kreplica.errors import NoJudgement, UsageError
 from kreplica.health.rules import ALL_RULES
 from kreplica.model.tables.rows import Int32, Meaning
 from kreplica.model.wording.nearest_names import LISTED, nearest_names, nearest_or_known
@@ -36,7 +36,7 @@ class MuteRow(Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Mutes:
+class Mutes(NoJudgement):
     """Mutes of a file.
 
     Args:
@@ -64,16 +64,6 @@ class Mutes:
             )
             for one in self.mutes
         ]
-
-    @property
-    def exit_code(self) -> ExitCode:
-        """Always 0."""
-        return ExitCode.OK
-
-    @property
-    def warnings(self) -> list[str]:
-        """Always empty."""
-        return []
 
 
 def mute_rule(

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kreplica.engine.fault_plan import plan_to_json
-from kreplica.errors import ExitCode
+from kreplica.errors import NoJudgement
 from kreplica.report.clients import client_words
 from kreplica.scenarios import scenario_named, scenarios
 from kreplica.scenarios.outcome_rows import shown_settings
@@ -16,7 +16,7 @@ from kreplica.scenarios.scenario import Scenario
 
 
 @dataclass(frozen=True, slots=True)
-class ListedScenarios:
+class ListedScenarios(NoJudgement):
     """Scenarios of this package, and those from outside.
 
     Args:
@@ -39,19 +39,9 @@ class ListedScenarios:
             for each in self.scenarios
         ]
 
-    @property
-    def exit_code(self) -> ExitCode:
-        """Always 0."""
-        return ExitCode.OK
-
-    @property
-    def warnings(self) -> list[str]:
-        """Always empty."""
-        return []
-
 
 @dataclass(frozen=True, slots=True)
-class ShownScenario:
+class ShownScenario(NoJudgement):
     """A scenario before it is played.
 
     Args:
@@ -105,16 +95,6 @@ class ShownScenario:
             "duration_ms": setup.duration // 1000,
             "plan": json.loads(plan_to_json(scenario.plan)),
         }
-
-    @property
-    def exit_code(self) -> ExitCode:
-        """Always 0."""
-        return ExitCode.OK
-
-    @property
-    def warnings(self) -> list[str]:
-        """Always empty."""
-        return []
 
 
 def whatif_list() -> ListedScenarios:

@@ -21,14 +21,14 @@ def _number(name: str, text: str, least: int = 0, most: int = 8, panel: str = BO
 
 @dataclass(frozen=True, slots=True)
 class SizeOptions:
-    """Options that say how large a model is, as given."""
+    """Options that say how large a model is, as given, by the names of its bounds."""
 
     replicas: Annotated[int | None, _number("--replicas", "Replicas, brokers or controllers.", 1, 5)] = None
     log: Annotated[int | None, _number("--log", "Most records of a log.", 1)] = None
     records: Annotated[int | None, _number("--records", "Records that are written.")] = None
-    epochs: Annotated[int | None, _number("--epochs", "The largest epoch: of the leader or the partition.")] = None
+    last_epoch: Annotated[int | None, _number("--epochs", "The largest epoch: of the leader or the partition.")] = None
     min_isr: Annotated[int | None, _number("--min-isr", "min.insync.replicas.", 1, 5)] = None
-    in_sync: Annotated[int | None, _number("--in-sync", "Replicas in sync at first.", 1, 5)] = None
+    isr: Annotated[int | None, _number("--in-sync", "Replicas in sync at first.", 1, 5)] = None
     first_leader: Annotated[
         int | None, _number("--first-leader", "The broker that leads at first; 1 is the preferred one.", 1, 5)
     ] = None
@@ -43,7 +43,7 @@ class SizeOptions:
 
 @dataclass(frozen=True, slots=True)
 class FaultOptions:
-    """Options that say how many faults come, as given."""
+    """Options that say how many faults come, as given, by the names of its bounds."""
 
     faults: Annotated[int | None, _number("--faults", "Faults of any kind.", 0, 5, FAULTS)] = None
     fences: Annotated[
@@ -70,10 +70,6 @@ class FaultOptions:
     ] = None
 
 
-_FIELDS = {"epochs": "last_epoch", "in_sync": "isr"}
-"""Names of bounds in a model that are others than those of the options."""
-
-
 def bounds_of(model: str, size: SizeOptions, faults: FaultOptions, settings: Sequence[str]) -> ProofBounds:
     """The bounds of a model's family, with those that were given.
 
@@ -81,7 +77,7 @@ def bounds_of(model: str, size: SizeOptions, faults: FaultOptions, settings: Seq
         UsageError: There is no such model, or it has no such bound or setting.
     """
     options = {**asdict(size), **asdict(faults)}
-    given = {_FIELDS.get(name, name): value for name, value in options.items() if value is not None}
+    given = {name: value for name, value in options.items() if value is not None}
     return _bounds(model, {**given, **_settings(settings)})
 
 

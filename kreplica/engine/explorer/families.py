@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from kreplica.engine.explorer.asynchronous_isr import models as async_models
@@ -452,19 +452,39 @@ def _group_sentence(bounds: GroupBounds) -> str:
     )
 
 
-GROUP = Family(
-    names=tuple(group_models.TABLES),
-    sound="consumer-group",
-    default=GroupBounds(clients=2, partitions=2, faults=0),
-    model_of=_group_model,
-    limits=lambda bounds: bounds._asdict(),
-    sentence=_group_sentence,
-    more_room="",
-    begins="the group is empty, every client is about to join",
-    seen=group_trace.seen,
-    told=group_trace.told,
-    events_of=_no_events,
-    node="client",
+def _group_family(
+    names: Iterable[str],
+    sound: str,
+    default: GroupBounds | MembershipBounds,
+    model_of: Callable[..., Model],
+    sentence: Callable[..., str],
+    seen: Callable[[State], PartitionState],
+    told: Callable[[State, Taken], str],
+) -> Family:
+    return Family(
+        names=tuple(names),
+        sound=sound,
+        default=default,
+        model_of=model_of,
+        limits=lambda bounds: bounds._asdict(),
+        sentence=sentence,
+        more_room="",
+        begins="the group is empty, every client is about to join",
+        seen=seen,
+        told=told,
+        events_of=_no_events,
+        node="client",
+    )
+
+
+GROUP = _group_family(
+    group_models.TABLES,
+    "consumer-group",
+    GroupBounds(clients=2, partitions=2, faults=0),
+    _group_model,
+    _group_sentence,
+    group_trace.seen,
+    group_trace.told,
 )
 
 # -- a consumer group by the engine's rules
@@ -482,19 +502,14 @@ def _membership_sentence(bounds: MembershipBounds) -> str:
     )
 
 
-MEMBERSHIP = Family(
-    names=tuple(membership_models.TABLES),
-    sound="consumer-group-4.3-mended",
-    default=MembershipBounds(clients=2, partitions=2, faults=0, time_outs=0),
-    model_of=_membership_model,
-    limits=lambda bounds: bounds._asdict(),
-    sentence=_membership_sentence,
-    more_room="",
-    begins="the group is empty, every client is about to join",
-    seen=membership_trace.seen,
-    told=membership_trace.told,
-    events_of=_no_events,
-    node="client",
+MEMBERSHIP = _group_family(
+    membership_models.TABLES,
+    "consumer-group-4.3-mended",
+    MembershipBounds(clients=2, partitions=2, faults=0, time_outs=0),
+    _membership_model,
+    _membership_sentence,
+    membership_trace.seen,
+    membership_trace.told,
 )
 
 FAMILIES = (

@@ -11,7 +11,7 @@ from msgspec import Struct
 from kreplica.engine.explorer.catalogue import ABOUT, BOUNDS, About, option_of
 from kreplica.engine.explorer.families import FAMILIES, Family, family_of
 from kreplica.engine.explorer.model import Goal, Model, Property
-from kreplica.errors import ExitCode
+from kreplica.errors import NoJudgement
 from kreplica.model.tables.rows import Meaning
 
 
@@ -37,7 +37,7 @@ class ModelBound(Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class ListedModels:
+class ListedModels(NoJudgement):
     """Models that can be explored.
 
     Args:
@@ -48,19 +48,9 @@ class ListedModels:
     rows: Sequence[ListedModel]
     mutants: int
 
-    @property
-    def exit_code(self) -> ExitCode:
-        """Always 0."""
-        return ExitCode.OK
-
-    @property
-    def warnings(self) -> list[str]:
-        """Always empty."""
-        return []
-
 
 @dataclass(frozen=True, slots=True)
-class ShownModel:
+class ShownModel(NoJudgement):
     """One model before it is explored.
 
     Args:
@@ -79,10 +69,10 @@ class ShownModel:
     @property
     def rows(self) -> list[ModelBound]:
         """Its bounds, with what they are unless given."""
-        shown = self.family.limits(self.family.default)
+        values = {**self.family.default._asdict(), **self.family.limits(self.family.default)}
         meanings = BOUNDS[self.about.subject]
         return [
-            ModelBound(option_of(name), _words(name, shown[_SHOWN_AS.get(name, name)]), meanings[name])
+            ModelBound(option_of(name), _words(name, values[name]), meanings[name])
             for name in self.family.default._fields
         ]
 
@@ -105,16 +95,6 @@ class ShownModel:
                 for one in asked
             ],
         }
-
-    @property
-    def exit_code(self) -> ExitCode:
-        """Always 0."""
-        return ExitCode.OK
-
-    @property
-    def warnings(self) -> list[str]:
-        """Always empty."""
-        return []
 
 
 def whatif_models(*, mutants: bool = False) -> ListedModels:
@@ -148,10 +128,6 @@ def _row_of(model: Model) -> ListedModel:
         invariants=[one.name for one in model.invariants],
         goals=[one.name for one in model.goals],
     )
-
-
-_SHOWN_AS = {"last_epoch": "epochs"}
-"""Names of bounds in a verdict that are others than in the model."""
 
 
 def _words(bound: str, value: object) -> str:

@@ -517,7 +517,7 @@ class _Run:
             self.within.begin(changes)
         except KreplicaError as error:
             self.within.wait_again(changes, str(error))
-            return "" if error.may_pass and isinstance(error, UnreachableError) else str(error)
+            return "" if _may_answer(error) else str(error)
         return ""
 
     def _reasons(
@@ -561,7 +561,7 @@ class _Run:
             placed = self._place([change for change in changes if change.key not in uncovered])
             self._note_answers(self._ask(placed))
         except KreplicaError as error:
-            if error.may_pass and isinstance(error, UnreachableError):
+            if _may_answer(error):
                 self._wait_again(changes, str(error))
                 return ""
             self._not_begun(changes)
@@ -570,15 +570,17 @@ class _Run:
 
     def _wait_again(self, changes: Sequence[ReplicaChange], why: str) -> None:
         """Lets moves that were not asked for wait again."""
-        for change in changes:
-            if change.key in self.waiting and change.key in self.window.in_flight:
-                self._postpone(change.key, why)
+        for change in self._not_asked(changes):
+            self._postpone(change.key, why)
 
     def _not_begun(self, changes: Sequence[ReplicaChange]) -> None:
         """Takes moves that were not asked for out of the window again."""
-        for change in changes:
-            if change.key in self.waiting and change.key in self.window.in_flight:
-                self.window.end(change.key, made=False)
+        for change in self._not_asked(changes):
+            self.window.end(change.key, made=False)
+
+    def _not_asked(self, changes: Sequence[ReplicaChange]) -> list[ReplicaChange]:
+        """Those that the window has in flight, and that still wait."""
+        return [one for one in changes if one.key in self.waiting and one.key in self.window.in_flight]
 
     def _postpone(self, key: PartitionKey, why: str) -> None:
         """Lets a move that was to begin wait again."""
@@ -664,6 +666,11 @@ class _Run:
 
     def _write(self, line: Entry) -> None:
         self.session.journal.append(line)
+
+
+def _may_answer(error: KreplicaError) -> bool:
+    """True for a cluster that was silent and may answer when it is asked again."""
+    return isinstance(error, UnreachableError) and error.may_pass
 
 
 _WORSE = "the cluster got worse"
