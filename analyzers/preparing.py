@@ -21,7 +21,7 @@ from analyzers.sessions.session import FEW_ROWS, LOCAL_MASTER, require_pyspark, 
 from analyzers.sessions.spark_classes import spark_jars
 from kreplica.errors import UsageError
 from kreplica.model.tables.rows import Meaning
-from kreplica.monitoring.ingestion import ingest_dumps
+from kreplica.monitoring.snapshots.ingestion import ingest_dumps
 from kreplica.sandbox.processes import exclusive
 from kreplica.system.class_archives import (
     LOCK_SECONDS,

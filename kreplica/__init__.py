@@ -107,16 +107,16 @@ if TYPE_CHECKING:
     from kreplica.monitoring.disk_space import DiskLimits as DiskLimits
     from kreplica.monitoring.disk_space import disks as disks
     from kreplica.monitoring.failure import whatif_fail as whatif_fail
-    from kreplica.monitoring.ingestion import ingest_dumps as ingest_dumps
-    from kreplica.monitoring.measuring import measurable as measurable
-    from kreplica.monitoring.measuring import measure as measure
+    from kreplica.monitoring.lag.measuring import measurable as measurable
+    from kreplica.monitoring.lag.measuring import measure as measure
     from kreplica.monitoring.offsets import compare_offsets as compare_offsets
     from kreplica.monitoring.placement import assign as assign
     from kreplica.monitoring.recommendations import Clients as Clients
     from kreplica.monitoring.recommendations import recommend as recommend
-    from kreplica.monitoring.snapshots import take_snapshots as take_snapshots
-    from kreplica.monitoring.stop_gate import safe_to_stop as safe_to_stop
-    from kreplica.monitoring.wait import wait as wait
+    from kreplica.monitoring.snapshots.ingestion import ingest_dumps as ingest_dumps
+    from kreplica.monitoring.snapshots.taking import take_snapshots as take_snapshots
+    from kreplica.monitoring.waiting.in_sync import wait as wait
+    from kreplica.monitoring.waiting.stop_gate import safe_to_stop as safe_to_stop
     from kreplica.planner.preferred_leaders import plan_elections as plan_elections
     from kreplica.scenarios import scenario_named as scenario_named
     from kreplica.scenarios.listing import whatif_list as whatif_list
@@ -195,8 +195,8 @@ _HOMES = {
     "incidents_in": "kreplica.fleet.incidents.fleet",
     "list_mutes": "kreplica.fleet.muting",
     "lives_in": "kreplica.history.lives.reading",
-    "measurable": "kreplica.monitoring.measuring",
-    "measure": "kreplica.monitoring.measuring",
+    "measurable": "kreplica.monitoring.lag.measuring",
+    "measure": "kreplica.monitoring.lag.measuring",
     "outcome_row": "kreplica.scenarios.outcome_rows",
     "mute_rule": "kreplica.fleet.muting",
     "open_history": "kreplica.history.reading",
@@ -222,14 +222,14 @@ _HOMES = {
     "resolve_handles": "kreplica.config.ways_in",
     "roll_next": "kreplica.execution.roll.next_wave",
     "roll_plan": "kreplica.execution.roll.planning",
-    "safe_to_stop": "kreplica.monitoring.stop_gate",
+    "safe_to_stop": "kreplica.monitoring.waiting.stop_gate",
     "scenario_named": "kreplica.scenarios",
     "select": "kreplica.model.selection",
-    "ingest_dumps": "kreplica.monitoring.ingestion",
-    "take_snapshots": "kreplica.monitoring.snapshots",
+    "ingest_dumps": "kreplica.monitoring.snapshots.ingestion",
+    "take_snapshots": "kreplica.monitoring.snapshots.taking",
     "timeline": "kreplica.scenarios.outcome_rows",
     "unmute_rule": "kreplica.fleet.muting",
-    "wait": "kreplica.monitoring.wait",
+    "wait": "kreplica.monitoring.waiting.in_sync",
     "whatif_fail": "kreplica.monitoring.failure",
     "whatif_list": "kreplica.scenarios.listing",
     "whatif_model": "kreplica.engine.explorer.listing",

@@ -9,7 +9,7 @@ from commands.shared.values import size_words, spell_duration
 from kreplica.health.causes import CauseKind
 from kreplica.health.causes.smallest_set import RACK_GONE, SLOW_BROKER, Culprit, Key, OpenQuestion
 from kreplica.model.wording.words import listed, named
-from kreplica.monitoring.lag import Pace, Progress
+from kreplica.monitoring.lag.rates import Pace, Progress
 
 if TYPE_CHECKING:
     from kreplica.model.snapshot import ClusterSnapshot

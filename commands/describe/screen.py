@@ -25,7 +25,7 @@ from kreplica.health.listing import by_broker, by_topic
 from kreplica.model.predicates.partitions import PREDICATES
 from kreplica.model.throttles import FOLLOWER_LIST, LEADER_LIST
 from kreplica.monitoring.description import DescribedCluster
-from kreplica.monitoring.measuring import measurable
+from kreplica.monitoring.lag.measuring import measurable
 from kreplica.planner.preferred_leaders import plan_elections
 
 if TYPE_CHECKING:

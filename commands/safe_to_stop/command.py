@@ -16,7 +16,7 @@ from kreplica.errors import ExitCode, UsageError
 if TYPE_CHECKING:
     from commands.shared.printing.output import Answer
     from kreplica.health.impact.stop import Accepted, StopJudgement
-    from kreplica.monitoring.stop_gate import StoppedPartition, Verdict
+    from kreplica.monitoring.waiting.stop_gate import StoppedPartition, Verdict
 
 
 def register(app: typer.Typer) -> None:
@@ -62,7 +62,7 @@ def safe_to_stop(
     from commands.shared.printing.output import emit
     from commands.shared.printing.progress import Progress
     from commands.shared.values import parse_duration, parse_ids
-    from kreplica.monitoring import stop_gate
+    from kreplica.monitoring.waiting import stop_gate
 
     brokers, racks = parse_ids(broker or (), "BROKER"), rack or []
     if not brokers and not racks:
@@ -98,7 +98,7 @@ def _accepted(accept: Sequence[Accept], topics: str | None) -> Accepted:
 
 def _answer(verdict: Verdict) -> Answer[StoppedPartition]:
     from commands.shared.printing.output import Answer, cluster_object
-    from kreplica.monitoring.stop_gate import StoppedPartition
+    from kreplica.monitoring.waiting.stop_gate import StoppedPartition
 
     return Answer(
         command="safe-to-stop",

@@ -15,13 +15,13 @@ from kreplica.errors import ExitCode
 from kreplica.health.impact.stop import OUT_OF_SYNC, Accepted, StopJudgement
 from kreplica.health.impact.vocabulary import Impact, PartitionImpact
 from kreplica.model.wording.words import counted, listed, named
-from kreplica.monitoring.stop_gate import stoppable_instead
+from kreplica.monitoring.waiting.stop_gate import stoppable_instead
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from commands.shared.options.common import SourceOptions
-    from kreplica.monitoring.stop_gate import Round, Verdict
+    from kreplica.monitoring.waiting.stop_gate import Round, Verdict
 
 MOST_BROKERS = 5
 """Brokers that a line names at most; the rest are counted."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from commands.shared.printing.output import Answer, cluster_object
-from kreplica.monitoring.snapshots import SnapshotRow, TakenSnapshots
+from kreplica.monitoring.snapshots.taking import SnapshotRow, TakenSnapshots
 
 
 def answer(found: TakenSnapshots) -> Answer[SnapshotRow]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from commands.shared.printing.output import Answer
-    from kreplica.monitoring.snapshots import SnapshotRow, TakenSnapshot, TakenSnapshots
+    from kreplica.monitoring.snapshots.taking import SnapshotRow, TakenSnapshot, TakenSnapshots
     from kreplica.sources import Facet
 
 
@@ -69,7 +69,7 @@ def snapshot(
     from commands.shared.printing.output import emit
     from commands.snapshot.answer import answer
     from commands.snapshot.progress import progress
-    from kreplica.monitoring.snapshots import take_snapshots
+    from kreplica.monitoring.snapshots.taking import take_snapshots
 
     handles = sources.handles()
     done: list[TakenSnapshot] = []
@@ -88,7 +88,7 @@ def snapshot(
 
 
 def _wanted(extras: Sequence[Extra]) -> Facet:
-    from kreplica.monitoring.snapshots import WITHOUT_GROUPS
+    from kreplica.monitoring.snapshots.taking import WITHOUT_GROUPS
     from kreplica.sources import Facet
 
     return Facet.ALL if Extra.groups in extras else WITHOUT_GROUPS
@@ -97,7 +97,7 @@ def _wanted(extras: Sequence[Extra]) -> Facet:
 def _show(found: TakenSnapshots, answer: Answer[SnapshotRow], out: str, console: Console) -> None:
     from commands.shared.printing.screen import print_lines, print_rows, utc
     from commands.shared.values import size_words
-    from kreplica.monitoring.snapshots import SnapshotRow
+    from kreplica.monitoring.snapshots.taking import SnapshotRow
 
     written, partial, failed = found.counts.values()
     written += partial

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from commands.shared.printing.terminal import one_line, stderr_console
 
 if TYPE_CHECKING:
-    from kreplica.monitoring.snapshots import Seen, TakenSnapshot
+    from kreplica.monitoring.snapshots.taking import Seen, TakenSnapshot
 
 
 @contextmanager

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from commands.shared.printing.output import Answer
     from kreplica.config.handle import ClusterHandle
-    from kreplica.monitoring.wait import Awaited, AwaitedPartition
+    from kreplica.monitoring.waiting.in_sync import Awaited, AwaitedPartition
 
 TIMEOUT = "30m"
 
@@ -115,7 +115,7 @@ def wait(
 def _wait(handle: ClusterHandle, question: Question, patience: float, most_age: float) -> Awaited:
     from commands.shared.printing.progress import Progress
     from kreplica.health.wait_conditions import Goal
-    from kreplica.monitoring import wait as waiting
+    from kreplica.monitoring.waiting import in_sync as waiting
 
     with Progress() as progress:
         return waiting.wait(
@@ -132,7 +132,7 @@ def _wait(handle: ClusterHandle, question: Question, patience: float, most_age: 
 
 def _answer(question: Question, outcome: Awaited) -> Answer[AwaitedPartition]:
     from commands.shared.printing.output import Answer, cluster_object
-    from kreplica.monitoring.wait import AwaitedPartition
+    from kreplica.monitoring.waiting.in_sync import AwaitedPartition
 
     return Answer(
         command="wait",

@@ -51,9 +51,9 @@ from kreplica.model.comparison import Difference
 from kreplica.model.tables.rows import fields_of, names_of
 from kreplica.monitoring.context_check import CheckRow
 from kreplica.monitoring.disk_space import LogDirRow
-from kreplica.monitoring.snapshots import SnapshotRow
-from kreplica.monitoring.stop_gate import StoppedPartition
-from kreplica.monitoring.wait import AwaitedPartition
+from kreplica.monitoring.snapshots.taking import SnapshotRow
+from kreplica.monitoring.waiting.in_sync import AwaitedPartition
+from kreplica.monitoring.waiting.stop_gate import StoppedPartition
 from kreplica.planner.topic_placement import PlacedPartition
 from kreplica.sandbox.rows import LoadRow, ServerRow, StoppedRow, TopicRow
 from kreplica.scenarios.rows import ComparedRun, ListedScenario, ScenarioCase, TimelineStep

@@ -17,7 +17,7 @@ from kreplica.model.predicates.evaluate import Evaluator
 from kreplica.model.predicates.partitions import predicate
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.monitoring.clusters import Reading, gaps_beside, judged_each, read_clusters, select_each
-from kreplica.monitoring.measuring import Measured, measurable, measure, require_live
+from kreplica.monitoring.lag.measuring import Measured, measurable, measure, require_live
 from kreplica.sources import Facet
 
 if TYPE_CHECKING:

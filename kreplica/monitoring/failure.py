@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kreplica.health.impact.whatif import FailedPartition, FailureCase, PlayedFailure, play_failure
 from kreplica.monitoring.clusters import Reading, read_clusters
-from kreplica.monitoring.stop_gate import FACETS
+from kreplica.monitoring.waiting.stop_gate import FACETS
 
 if TYPE_CHECKING:
     from kreplica.config.handle import ClusterHandle

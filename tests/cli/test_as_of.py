@@ -23,7 +23,7 @@ COMMANDS = (
 @pytest.fixture(scope="module")
 def history(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The packaged fleet as a history."""
-    from kreplica.monitoring.ingestion import ingest_dumps
+    from kreplica.monitoring.snapshots.ingestion import ingest_dumps
 
     root = tmp_path_factory.mktemp("fleet")
     ingest_dumps([FLEET], root)

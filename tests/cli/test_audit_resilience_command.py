@@ -12,7 +12,7 @@ from command_lines import FLEET
 from generated_clusters import partition
 from planted_histories import keep, taken
 
-from kreplica.monitoring.ingestion import ingest_dumps
+from kreplica.monitoring.snapshots.ingestion import ingest_dumps
 
 CLUSTER = "i0iQ6TlnRRmrapXchcJ1Uw"
 

@@ -11,7 +11,8 @@ import pytest
 from commands.completions.tree import command_tree
 from commands.main import build_app
 from commands.shared.kafka_requests import COMMAND_REQUESTS
-from kreplica.monitoring import clusters, snapshots
+from kreplica.monitoring import clusters
+from kreplica.monitoring.snapshots import taking as snapshots
 from kreplica.sources import Facet
 
 LOCAL = {"audit", "config show", "config check"}

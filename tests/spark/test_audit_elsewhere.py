@@ -33,7 +33,7 @@ from object_store import object_store
 from analyzers.sessions.class_path import class_path
 from analyzers.sessions.spark_classes import beginning_with_archive
 from kreplica.health.findings import find
-from kreplica.monitoring.ingestion import ingest_dumps
+from kreplica.monitoring.snapshots.ingestion import ingest_dumps
 from kreplica.store.manifest import read_manifest
 from kreplica.store.reading import read_snapshot_files
 
@@ -337,7 +337,7 @@ import analyzers.backfill
 import kreplica
 from analyzers.sessions.session import spark_session
 from commands.start import main
-from kreplica.monitoring.ingestion import ingest_dumps
+from kreplica.monitoring.snapshots.ingestion import ingest_dumps
 
 before = dict(os.environ)
 analyzers.backfill.FEW = 12

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from kreplica.config.handle import ClusterHandle
 from kreplica.execution.rebalance.replicas import PlanFiles, rebalance_replicas
-from kreplica.monitoring.ingestion import ingest_dumps
+from kreplica.monitoring.snapshots.ingestion import ingest_dumps
 from kreplica.planner.reassignment.request import Reason, ReasonKind, Request
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "kafka-4.3.1"

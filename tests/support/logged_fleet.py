@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from object_store import ObjectStore
 
-from kreplica.monitoring.ingestion import ingest_dumps
+from kreplica.monitoring.snapshots.ingestion import ingest_dumps
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

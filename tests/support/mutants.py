@@ -41,7 +41,7 @@ AREAS = {
     "execution": ("kreplica/execution/", "kreplica/control/"),
     "gates": (
         *("commands/check/", "commands/roll/", "commands/safe_to_stop/", "commands/shared/stop_", "commands/wait/"),
-        *("kreplica/monitoring/stop_gate", "kreplica/monitoring/wait"),
+        *("kreplica/monitoring/waiting/stop_gate", "kreplica/monitoring/waiting/in_sync"),
         *("kreplica/health/impact/stop", "kreplica/health/impact/fail"),
         *("kreplica/health/wait_conditions", "kreplica/planner/restart"),
     ),

@@ -78,7 +78,7 @@ def ingest(
     from commands.shared.printing.output import emit
     from commands.shared.printing.progress import Estimate, Progress
     from commands.shared.values import MOST_KEPT_SECONDS, parse_duration
-    from kreplica.monitoring.ingestion import ingest_dumps
+    from kreplica.monitoring.snapshots.ingestion import ingest_dumps
 
     seconds = None if keep is None else parse_duration(keep, "--keep", most=MOST_KEPT_SECONDS)
     workers = workers_for(master, remote, settings_of(spark_conf))

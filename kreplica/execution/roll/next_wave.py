@@ -16,7 +16,7 @@ from kreplica.execution.roll.progress import NodeState, RollState, check_roll, l
 from kreplica.health.gates import Freshness
 from kreplica.model.tables.rows import Int32, Meaning
 from kreplica.monitoring.clusters import Reading, read_clusters
-from kreplica.monitoring.stop_gate import FACETS, SETTLE_SECONDS, Report, Verdict, read_until_safe
+from kreplica.monitoring.waiting.stop_gate import FACETS, SETTLE_SECONDS, Report, Verdict, read_until_safe
 
 if TYPE_CHECKING:
     from kreplica.config.handle import ClusterHandle

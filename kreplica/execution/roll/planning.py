@@ -18,7 +18,7 @@ from kreplica.model.selection import brokers_named
 from kreplica.model.snapshot import utc_now
 from kreplica.model.tables.rows import Int32, Meaning
 from kreplica.monitoring.clusters import Reading, read_clusters
-from kreplica.monitoring.stop_gate import FACETS
+from kreplica.monitoring.waiting.stop_gate import FACETS
 
 if TYPE_CHECKING:
     from kreplica.config.handle import ClusterHandle

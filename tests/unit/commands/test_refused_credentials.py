@@ -12,7 +12,9 @@ from kreplica.errors import AuthenticationError, UnreachableError
 from kreplica.execution import executor
 from kreplica.health.impact.stop import Accepted
 from kreplica.health.wait_conditions import Goal
-from kreplica.monitoring import clusters, stop_gate, wait
+from kreplica.monitoring import clusters
+from kreplica.monitoring.waiting import in_sync as wait
+from kreplica.monitoring.waiting import stop_gate
 
 HANDLE = ClusterHandle("test", "127.0.0.1:1")
 

@@ -8,7 +8,7 @@ import pytest
 
 from kreplica.errors import UsageError
 from kreplica.history.nesting import refuse_nested
-from kreplica.monitoring.ingestion import ingest_dumps
+from kreplica.monitoring.snapshots.ingestion import ingest_dumps
 from kreplica.system.guard import attempt
 from kreplica.system.stores.s3 import S3Place
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kreplica.model.snapshot import LogPosition
-from kreplica.monitoring.lag import MissingCopy, Pace, Progress, compare
+from kreplica.monitoring.lag.rates import MissingCopy, Pace, Progress, compare
 
 COPY = MissingCopy("orders", 0, broker=3, leader=1)
 

@@ -13,9 +13,9 @@ from kreplica.health.wait_conditions import Goal
 from kreplica.monitoring.checking import check
 from kreplica.monitoring.clusters import read_clusters
 from kreplica.monitoring.failure import whatif_fail
-from kreplica.monitoring.measuring import require_live
-from kreplica.monitoring.stop_gate import safe_to_stop
-from kreplica.monitoring.wait import wait
+from kreplica.monitoring.lag.measuring import require_live
+from kreplica.monitoring.waiting.in_sync import wait
+from kreplica.monitoring.waiting.stop_gate import safe_to_stop
 from kreplica.sources import Facet
 
 SAMPLE = ClusterHandle("sample", dump="sample")

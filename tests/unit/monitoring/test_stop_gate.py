@@ -13,7 +13,8 @@ from kreplica.config.handle import ClusterHandle
 from kreplica.errors import ExitCode, UnreachableError
 from kreplica.health.impact.stop import Accepted
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.monitoring import clusters, stop_gate
+from kreplica.monitoring import clusters
+from kreplica.monitoring.waiting import stop_gate
 from kreplica.system import deadline
 
 BROKERS = [{"broker": broker, "alive": True} for broker in (1, 2, 3)]

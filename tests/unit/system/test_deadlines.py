@@ -118,8 +118,8 @@ def test_several_clusters_have_it_each_and_side_by_side() -> None:
 
 def test_a_command_that_waits_ends_with_its_own_time_whatever_a_read_may_take() -> None:
     from kreplica.health.wait_conditions import Goal
-    from kreplica.monitoring.stop_gate import safe_to_stop
-    from kreplica.monitoring.wait import wait
+    from kreplica.monitoring.waiting.in_sync import wait
+    from kreplica.monitoring.waiting.stop_gate import safe_to_stop
 
     with serving(be_silent) as broker:
         handle = ClusterHandle("test", broker, timeout=60)

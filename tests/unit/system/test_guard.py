@@ -25,7 +25,8 @@ from kreplica.errors import (
     UsageError,
     worst_of,
 )
-from kreplica.monitoring import clusters, snapshots
+from kreplica.monitoring import clusters
+from kreplica.monitoring.snapshots import taking as snapshots
 from kreplica.sources.dumps.dump import read_sample
 from kreplica.sources.kafka.connections.connection import BrokerConnection
 from kreplica.sources.kafka.connections.failures import Address, BrokerFailure

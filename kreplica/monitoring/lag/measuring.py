@@ -13,7 +13,7 @@ import numpy as np
 
 from kreplica.errors import UsageError
 from kreplica.monitoring.clusters import MOST_AT_ONCE
-from kreplica.monitoring.lag import MissingCopy, Pace, Progress, compare
+from kreplica.monitoring.lag.rates import MissingCopy, Pace, Progress, compare
 
 if TYPE_CHECKING:
     from kreplica.config.handle import ClusterHandle

@@ -1,0 +1,1 @@
+"""Lag of missing replicas, and how fast they catch up."""

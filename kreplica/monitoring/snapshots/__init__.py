@@ -1,0 +1,1 @@
+"""Snapshots of clusters taken, and dumps taken into a history."""
