@@ -41,8 +41,8 @@ INVARIANTS StrongIsr WeakIsr
 EXPLORE = """
 import sys, time
 from kreplica.engine.explorer.compiled.search import search
-from kreplica.engine.explorer.one_partition.models import model_of
-from kreplica.engine.explorer.one_partition.state import Bounds
+from kreplica.engine.explorer.models.one_partition.models import model_of
+from kreplica.engine.explorer.models.one_partition.state import Bounds
 
 model = model_of("kip-320", Bounds(3, 2, 2, 2))
 asked = [one for one in model.invariants if one.name in ("strong-isr", "weak-isr")]

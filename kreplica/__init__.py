@@ -27,19 +27,19 @@ if TYPE_CHECKING:
     from kreplica.config.listing import config_show as config_show
     from kreplica.config.listing import config_use as config_use
     from kreplica.config.ways_in import resolve_handles as resolve_handles
-    from kreplica.engine.explorer.asynchronous_isr.models import AsyncBounds as AsyncBounds
-    from kreplica.engine.explorer.clients.bounds import ClientBounds as ClientBounds
-    from kreplica.engine.explorer.coordinators.groups.state import GroupBounds as GroupBounds
-    from kreplica.engine.explorer.coordinators.memberships.state import MembershipBounds as MembershipBounds
-    from kreplica.engine.explorer.coordinators.transactions.state import CoordinatorBounds as CoordinatorBounds
-    from kreplica.engine.explorer.epoch_answers.models import AnswersBounds as AnswersBounds
-    from kreplica.engine.explorer.kraft.state import KraftBounds as KraftBounds
     from kreplica.engine.explorer.listing import whatif_model as whatif_model
     from kreplica.engine.explorer.listing import whatif_models as whatif_models
-    from kreplica.engine.explorer.one_partition.state import Bounds as Bounds
+    from kreplica.engine.explorer.models.asynchronous_isr.models import AsyncBounds as AsyncBounds
+    from kreplica.engine.explorer.models.clients.bounds import ClientBounds as ClientBounds
+    from kreplica.engine.explorer.models.coordinators.groups.state import GroupBounds as GroupBounds
+    from kreplica.engine.explorer.models.coordinators.memberships.state import MembershipBounds as MembershipBounds
+    from kreplica.engine.explorer.models.coordinators.transactions.state import CoordinatorBounds as CoordinatorBounds
+    from kreplica.engine.explorer.models.epoch_answers.models import AnswersBounds as AnswersBounds
+    from kreplica.engine.explorer.models.kraft.state import KraftBounds as KraftBounds
+    from kreplica.engine.explorer.models.one_partition.state import Bounds as Bounds
+    from kreplica.engine.explorer.models.quorum.state import QuorumBounds as QuorumBounds
+    from kreplica.engine.explorer.models.settings.state import SettingsBounds as SettingsBounds
     from kreplica.engine.explorer.proof import whatif_prove as whatif_prove
-    from kreplica.engine.explorer.quorum.state import QuorumBounds as QuorumBounds
-    from kreplica.engine.explorer.settings.state import SettingsBounds as SettingsBounds
     from kreplica.errors import KreplicaError as KreplicaError
     from kreplica.execution.executor import Pace as Pace
     from kreplica.execution.moves.rate_request import rebalance_throttle as rebalance_throttle
@@ -132,10 +132,10 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Accepted": "kreplica.health.impact.stop",
-    "AnswersBounds": "kreplica.engine.explorer.epoch_answers.models",
+    "AnswersBounds": "kreplica.engine.explorer.models.epoch_answers.models",
     "AsOf": "kreplica.formats.segments.as_of",
-    "AsyncBounds": "kreplica.engine.explorer.asynchronous_isr.models",
-    "Bounds": "kreplica.engine.explorer.one_partition.state",
+    "AsyncBounds": "kreplica.engine.explorer.models.asynchronous_isr.models",
+    "Bounds": "kreplica.engine.explorer.models.one_partition.state",
     "Clients": "kreplica.monitoring.recommendations",
     "ClusterFacts": "kreplica.advice.facts",
     "ClusterHandle": "kreplica.config.handle",
@@ -148,7 +148,7 @@ _HOMES = {
     "Goal": "kreplica.health.wait_conditions",
     "History": "kreplica.history.reading",
     "KreplicaError": "kreplica.errors",
-    "MembershipBounds": "kreplica.engine.explorer.coordinators.memberships.state",
+    "MembershipBounds": "kreplica.engine.explorer.models.coordinators.memberships.state",
     "MetadataQuestion": "kreplica.formats.metadata_log.history",
     "PREDICATES": "kreplica.model.predicates.partitions",
     "Pace": "kreplica.execution.executor",
@@ -168,10 +168,10 @@ _HOMES = {
     "config_list": "kreplica.config.listing",
     "config_show": "kreplica.config.listing",
     "config_use": "kreplica.config.listing",
-    "ClientBounds": "kreplica.engine.explorer.clients.bounds",
-    "CoordinatorBounds": "kreplica.engine.explorer.coordinators.transactions.state",
-    "GroupBounds": "kreplica.engine.explorer.coordinators.groups.state",
-    "KraftBounds": "kreplica.engine.explorer.kraft.state",
+    "ClientBounds": "kreplica.engine.explorer.models.clients.bounds",
+    "CoordinatorBounds": "kreplica.engine.explorer.models.coordinators.transactions.state",
+    "GroupBounds": "kreplica.engine.explorer.models.coordinators.groups.state",
+    "KraftBounds": "kreplica.engine.explorer.models.kraft.state",
     "count_all": "kreplica.health.listing",
     "decode_check": "kreplica.formats.checks.directories",
     "decode_checkpoints": "kreplica.formats.log_directory.reading",
@@ -234,8 +234,8 @@ _HOMES = {
     "whatif_list": "kreplica.scenarios.listing",
     "whatif_model": "kreplica.engine.explorer.listing",
     "whatif_models": "kreplica.engine.explorer.listing",
-    "QuorumBounds": "kreplica.engine.explorer.quorum.state",
-    "SettingsBounds": "kreplica.engine.explorer.settings.state",
+    "QuorumBounds": "kreplica.engine.explorer.models.quorum.state",
+    "SettingsBounds": "kreplica.engine.explorer.models.settings.state",
     "whatif_prove": "kreplica.engine.explorer.proof",
     "whatif_show": "kreplica.scenarios.listing",
     "whatif_validate": "kreplica.formats.traces",

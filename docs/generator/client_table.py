@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from kreplica.engine.explorer.clients.bounds import ClientBounds
-from kreplica.engine.explorer.clients.models import TABLES, model_of
+from kreplica.engine.explorer.models.clients.bounds import ClientBounds
+from kreplica.engine.explorer.models.clients.models import TABLES, model_of
 from kreplica.engine.explorer.plain_search import search
 
 RECORDS = 2

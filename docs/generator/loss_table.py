@@ -17,8 +17,8 @@ from typing import NamedTuple
 from kreplica.engine.explorer.compiled import search as compiled_search
 from kreplica.engine.explorer.explored import retraced
 from kreplica.engine.explorer.model import Model
-from kreplica.engine.explorer.settings.models import model_of
-from kreplica.engine.explorer.settings.state import SettingsBounds, SettingsState
+from kreplica.engine.explorer.models.settings.models import model_of
+from kreplica.engine.explorer.models.settings.state import SettingsBounds, SettingsState
 from kreplica.engine.rules.replication.acknowledgement import ACKS_ALL
 from kreplica.engine.versions.version import NEVER
 

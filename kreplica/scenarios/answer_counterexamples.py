@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kreplica.engine.explorer.epoch_answers.models import LEADER, TABLES, UnderWay, last_begun
 from kreplica.engine.explorer.model import Model, Taken
+from kreplica.engine.explorer.models.epoch_answers.models import LEADER, TABLES, UnderWay, last_begun
 from kreplica.engine.fault_plan import At, Crash, ExpireSession, Slow, Step
 from kreplica.engine.plan_file import PlanFile
 from kreplica.engine.setup import MILLISECOND, SECOND

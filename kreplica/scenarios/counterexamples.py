@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from kreplica.engine.explorer.epoch_answers import models as answer_models
 from kreplica.engine.explorer.model import Action, Model, Taken
-from kreplica.engine.explorer.one_partition.invariants import agree
-from kreplica.engine.explorer.one_partition.state import PartitionState, leads, log_end
-from kreplica.engine.explorer.one_partition.trace import PARTITION, broker_of
+from kreplica.engine.explorer.models.epoch_answers import models as answer_models
+from kreplica.engine.explorer.models.one_partition.invariants import agree
+from kreplica.engine.explorer.models.one_partition.state import PartitionState, leads, log_end
+from kreplica.engine.explorer.models.one_partition.trace import PARTITION, broker_of
 from kreplica.engine.fault_plan import (
     AnyAction,
     At,

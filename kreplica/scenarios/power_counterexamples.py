@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from kreplica.engine.explorer.model import Model, Taken
-from kreplica.engine.explorer.one_partition.trace import broker_of
-from kreplica.engine.explorer.settings.actions import kept_of
-from kreplica.engine.explorer.settings.models import VERSIONS
-from kreplica.engine.explorer.settings.state import SettingsState, log_end
+from kreplica.engine.explorer.models.one_partition.trace import broker_of
+from kreplica.engine.explorer.models.settings.actions import kept_of
+from kreplica.engine.explorer.models.settings.models import VERSIONS
+from kreplica.engine.explorer.models.settings.state import SettingsState, log_end
 from kreplica.engine.fault_plan import (
     AnyAction,
     At,

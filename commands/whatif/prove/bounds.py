@@ -115,8 +115,8 @@ def _settings(given: Sequence[str]) -> dict[str, int]:
 def _bounds(model: str, given: dict[str, Any]) -> ProofBounds:
     from kreplica.engine.explorer.catalogue import option_of
     from kreplica.engine.explorer.families import family_of
-    from kreplica.engine.explorer.kraft.state import KraftBounds
-    from kreplica.engine.explorer.settings.state import SettingsBounds
+    from kreplica.engine.explorer.models.kraft.state import KraftBounds
+    from kreplica.engine.explorer.models.settings.state import SettingsBounds
     from kreplica.errors import UsageError
 
     default = family_of(model).default

@@ -5,41 +5,41 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from kreplica.engine.explorer.asynchronous_isr import models as async_models
-from kreplica.engine.explorer.asynchronous_isr.models import AsyncBounds
-from kreplica.engine.explorer.asynchronous_isr.trace import events_of as async_events_of
-from kreplica.engine.explorer.asynchronous_isr.trace import seen_of as async_seen_of
-from kreplica.engine.explorer.clients import models as client_models
-from kreplica.engine.explorer.clients.bounds import ClientBounds
-from kreplica.engine.explorer.coordinators.groups import models as group_models
-from kreplica.engine.explorer.coordinators.groups import trace as group_trace
-from kreplica.engine.explorer.coordinators.groups.state import GroupBounds
-from kreplica.engine.explorer.coordinators.memberships import models as membership_models
-from kreplica.engine.explorer.coordinators.memberships import trace as membership_trace
-from kreplica.engine.explorer.coordinators.memberships.state import MembershipBounds
-from kreplica.engine.explorer.coordinators.transactions import models as coordinator_models
-from kreplica.engine.explorer.coordinators.transactions import trace as coordinator_trace
-from kreplica.engine.explorer.coordinators.transactions.state import CoordinatorBounds
-from kreplica.engine.explorer.epoch_answers import models as answers_models
-from kreplica.engine.explorer.epoch_answers import trace as answers_trace
-from kreplica.engine.explorer.epoch_answers.models import AnswersBounds
-from kreplica.engine.explorer.kraft import models as kraft_models
-from kreplica.engine.explorer.kraft import trace as kraft_trace
-from kreplica.engine.explorer.kraft.messages import MOST_EPOCH, MOST_RECORDS, MOST_REPLICAS
-from kreplica.engine.explorer.kraft.state import KraftBounds
 from kreplica.engine.explorer.layout import State
 from kreplica.engine.explorer.model import Model, Taken
-from kreplica.engine.explorer.one_partition import models as partition_models
-from kreplica.engine.explorer.one_partition import trace as partition_trace
-from kreplica.engine.explorer.one_partition.state import Bounds, PartitionState
-from kreplica.engine.explorer.one_partition.state import symmetry as partition_symmetry
-from kreplica.engine.explorer.quorum import models as quorum_models
-from kreplica.engine.explorer.quorum import trace as quorum_trace
-from kreplica.engine.explorer.quorum.state import QuorumBounds
-from kreplica.engine.explorer.settings import models as settings_models
-from kreplica.engine.explorer.settings import state as settings_state
-from kreplica.engine.explorer.settings import trace as settings_trace
-from kreplica.engine.explorer.settings.state import SettingsBounds
+from kreplica.engine.explorer.models.asynchronous_isr import models as async_models
+from kreplica.engine.explorer.models.asynchronous_isr.models import AsyncBounds
+from kreplica.engine.explorer.models.asynchronous_isr.trace import events_of as async_events_of
+from kreplica.engine.explorer.models.asynchronous_isr.trace import seen_of as async_seen_of
+from kreplica.engine.explorer.models.clients import models as client_models
+from kreplica.engine.explorer.models.clients.bounds import ClientBounds
+from kreplica.engine.explorer.models.coordinators.groups import models as group_models
+from kreplica.engine.explorer.models.coordinators.groups import trace as group_trace
+from kreplica.engine.explorer.models.coordinators.groups.state import GroupBounds
+from kreplica.engine.explorer.models.coordinators.memberships import models as membership_models
+from kreplica.engine.explorer.models.coordinators.memberships import trace as membership_trace
+from kreplica.engine.explorer.models.coordinators.memberships.state import MembershipBounds
+from kreplica.engine.explorer.models.coordinators.transactions import models as coordinator_models
+from kreplica.engine.explorer.models.coordinators.transactions import trace as coordinator_trace
+from kreplica.engine.explorer.models.coordinators.transactions.state import CoordinatorBounds
+from kreplica.engine.explorer.models.epoch_answers import models as answers_models
+from kreplica.engine.explorer.models.epoch_answers import trace as answers_trace
+from kreplica.engine.explorer.models.epoch_answers.models import AnswersBounds
+from kreplica.engine.explorer.models.kraft import models as kraft_models
+from kreplica.engine.explorer.models.kraft import trace as kraft_trace
+from kreplica.engine.explorer.models.kraft.messages import MOST_EPOCH, MOST_RECORDS, MOST_REPLICAS
+from kreplica.engine.explorer.models.kraft.state import KraftBounds
+from kreplica.engine.explorer.models.one_partition import models as partition_models
+from kreplica.engine.explorer.models.one_partition import trace as partition_trace
+from kreplica.engine.explorer.models.one_partition.state import Bounds, PartitionState
+from kreplica.engine.explorer.models.one_partition.state import symmetry as partition_symmetry
+from kreplica.engine.explorer.models.quorum import models as quorum_models
+from kreplica.engine.explorer.models.quorum import trace as quorum_trace
+from kreplica.engine.explorer.models.quorum.state import QuorumBounds
+from kreplica.engine.explorer.models.settings import models as settings_models
+from kreplica.engine.explorer.models.settings import state as settings_state
+from kreplica.engine.explorer.models.settings import trace as settings_trace
+from kreplica.engine.explorer.models.settings.state import SettingsBounds
 from kreplica.engine.explorer.symmetry import Symmetry
 from kreplica.engine.rules.replication.acknowledgement import ACKS_ALL
 from kreplica.engine.trace import Event

@@ -15,8 +15,8 @@ from kreplica.engine.explorer.explored import Explored, Progress, beginning, ret
 from kreplica.engine.explorer.families import Family, ProofBounds, family_of
 from kreplica.engine.explorer.layout import OutOfRangeError, State
 from kreplica.engine.explorer.model import Goal, Invariant, Model, Property, Taken
-from kreplica.engine.explorer.one_partition.state import PartitionState, epoch_at, leads, log_end, record_at
-from kreplica.engine.explorer.one_partition.trace import broker_of, brokers_of, record_name
+from kreplica.engine.explorer.models.one_partition.state import PartitionState, epoch_at, leads, log_end, record_at
+from kreplica.engine.explorer.models.one_partition.trace import broker_of, brokers_of, record_name
 from kreplica.engine.rules.replication.replica_set import NO_LEADER
 from kreplica.engine.trace import Event
 from kreplica.errors import ExitCode, UsageError

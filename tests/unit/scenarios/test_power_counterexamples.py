@@ -7,10 +7,10 @@ from collections.abc import Iterable
 import pytest
 
 from kreplica.engine.explorer.model import Model, Taken, successors
-from kreplica.engine.explorer.one_partition.trace import broker_of
-from kreplica.engine.explorer.settings.models import VERSIONS, model_of
-from kreplica.engine.explorer.settings.state import SettingsBounds
-from kreplica.engine.explorer.settings.trace import events_of
+from kreplica.engine.explorer.models.one_partition.trace import broker_of
+from kreplica.engine.explorer.models.settings.models import VERSIONS, model_of
+from kreplica.engine.explorer.models.settings.state import SettingsBounds
+from kreplica.engine.explorer.models.settings.trace import events_of
 from kreplica.engine.rules.replication.acknowledgement import ACKS_ALL
 from kreplica.engine.trace import Event, Kind
 from kreplica.report.log_strips import log_strips

@@ -11,12 +11,12 @@ from random import Random
 
 import pytest
 
-from kreplica.engine.explorer.asynchronous_isr.models import TABLES, AsyncBounds, model_of
-from kreplica.engine.explorer.asynchronous_isr.trace import events_of, seen_of
 from kreplica.engine.explorer.compiled import search as compiled_search
 from kreplica.engine.explorer.explored import retraced
 from kreplica.engine.explorer.model import Taken, successors
-from kreplica.engine.explorer.one_partition.state import log_end
+from kreplica.engine.explorer.models.asynchronous_isr.models import TABLES, AsyncBounds, model_of
+from kreplica.engine.explorer.models.asynchronous_isr.trace import events_of, seen_of
+from kreplica.engine.explorer.models.one_partition.state import log_end
 from kreplica.engine.explorer.plain_search import search
 from kreplica.engine.trace import Kind
 from kreplica.report.log_strips import log_strips

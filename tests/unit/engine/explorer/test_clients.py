@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from kreplica.engine.explorer.clients.bounds import ClientBounds
-from kreplica.engine.explorer.clients.models import TABLES, model_of, seen
 from kreplica.engine.explorer.explored import retraced
 from kreplica.engine.explorer.model import successors
-from kreplica.engine.explorer.one_partition.state import log_end
+from kreplica.engine.explorer.models.clients.bounds import ClientBounds
+from kreplica.engine.explorer.models.clients.models import TABLES, model_of, seen
+from kreplica.engine.explorer.models.one_partition.state import log_end
 from kreplica.engine.explorer.plain_search import search
 
 ROOT = Path(__file__).resolve().parents[4]

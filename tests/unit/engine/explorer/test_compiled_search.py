@@ -21,9 +21,9 @@ from kreplica.engine.explorer.compiled.compiler import KEPT_FOLDERS, code_folder
 from kreplica.engine.explorer.explored import Explored, Progress
 from kreplica.engine.explorer.layout import Field, Layout, OutOfRangeError
 from kreplica.engine.explorer.model import Model
-from kreplica.engine.explorer.one_partition import rules
-from kreplica.engine.explorer.one_partition.models import TABLES, model_of
-from kreplica.engine.explorer.one_partition.state import Bounds
+from kreplica.engine.explorer.models.one_partition import rules
+from kreplica.engine.explorer.models.one_partition.models import TABLES, model_of
+from kreplica.engine.explorer.models.one_partition.state import Bounds
 
 PLENTY = 2**30
 COUNTED = [
@@ -121,8 +121,8 @@ def test_a_mutant_has_its_own_verdict_cold_and_warm(
 _SEARCHED_IN_ORDER = """
 import sys
 from kreplica.engine.explorer.compiled.search import search
-from kreplica.engine.explorer.one_partition.models import model_of
-from kreplica.engine.explorer.one_partition.state import Bounds
+from kreplica.engine.explorer.models.one_partition.models import model_of
+from kreplica.engine.explorer.models.one_partition.state import Bounds
 
 for name in sys.argv[1:]:
     model = model_of(name, Bounds(2, 2, 2, 1))

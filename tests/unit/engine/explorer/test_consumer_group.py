@@ -17,9 +17,12 @@ from itertools import product
 
 import pytest
 
-from kreplica.engine.explorer.coordinators.groups.models import model_of
-from kreplica.engine.explorer.coordinators.groups.rules import reconciles_as_published
-from kreplica.engine.explorer.coordinators.groups.state import (
+from kreplica.engine.explorer.explored import Explored
+from kreplica.engine.explorer.layout import OutOfRangeError
+from kreplica.engine.explorer.model import Taken, successors
+from kreplica.engine.explorer.models.coordinators.groups.models import model_of
+from kreplica.engine.explorer.models.coordinators.groups.rules import reconciles_as_published
+from kreplica.engine.explorer.models.coordinators.groups.state import (
     NOT_TOLD,
     SETTLED,
     GroupBounds,
@@ -30,11 +33,8 @@ from kreplica.engine.explorer.coordinators.groups.state import (
     number_of,
     send,
 )
-from kreplica.engine.explorer.coordinators.groups.trace import seen, told
-from kreplica.engine.explorer.explored import Explored
-from kreplica.engine.explorer.layout import OutOfRangeError
-from kreplica.engine.explorer.model import Taken, successors
-from kreplica.engine.explorer.one_partition.state import log_end
+from kreplica.engine.explorer.models.coordinators.groups.trace import seen, told
+from kreplica.engine.explorer.models.one_partition.state import log_end
 from kreplica.engine.explorer.plain_search import search
 from kreplica.engine.rules.groups.group_epochs import Member, MemberState, reconcile
 

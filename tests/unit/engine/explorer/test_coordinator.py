@@ -15,8 +15,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from kreplica.engine.explorer.coordinators.transactions.models import model_of
-from kreplica.engine.explorer.coordinators.transactions.state import (
+from kreplica.engine.explorer.explored import Explored
+from kreplica.engine.explorer.model import Taken, successors
+from kreplica.engine.explorer.models.coordinators.transactions.models import model_of
+from kreplica.engine.explorer.models.coordinators.transactions.state import (
     CoordinatorBounds,
     CoordinatorState,
     Message,
@@ -25,10 +27,8 @@ from kreplica.engine.explorer.coordinators.transactions.state import (
     number_of,
     record_of,
 )
-from kreplica.engine.explorer.coordinators.transactions.trace import seen, told
-from kreplica.engine.explorer.explored import Explored
-from kreplica.engine.explorer.model import Taken, successors
-from kreplica.engine.explorer.one_partition.state import log_end
+from kreplica.engine.explorer.models.coordinators.transactions.trace import seen, told
+from kreplica.engine.explorer.models.one_partition.state import log_end
 from kreplica.engine.explorer.plain_search import search
 from kreplica.engine.rules.replication.error_codes import ErrorCode
 

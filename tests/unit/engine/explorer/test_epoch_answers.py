@@ -7,11 +7,11 @@ from itertools import product
 
 import pytest
 
-from kreplica.engine.explorer.epoch_answers import models
-from kreplica.engine.explorer.epoch_answers.models import AnswersBounds, model_of
-from kreplica.engine.explorer.epoch_answers.trace import events_of, told
 from kreplica.engine.explorer.explored import Explored
 from kreplica.engine.explorer.model import Model, Taken, successors
+from kreplica.engine.explorer.models.epoch_answers import models
+from kreplica.engine.explorer.models.epoch_answers.models import AnswersBounds, model_of
+from kreplica.engine.explorer.models.epoch_answers.trace import events_of, told
 from kreplica.engine.explorer.plain_search import search
 from kreplica.engine.rules.replication.error_codes import ErrorCode
 from kreplica.engine.rules.replication.fetching import answer_counts, stops_fetching

@@ -15,9 +15,11 @@ import pytest
 from plain_groups import PlainMember, current_assignment
 
 from kreplica.engine.explorer.compiled import search as compiled_search
-from kreplica.engine.explorer.coordinators.memberships.models import TABLES, is_member, model_of
-from kreplica.engine.explorer.coordinators.memberships.rules import KAFKA_4_2, assignments
-from kreplica.engine.explorer.coordinators.memberships.state import (
+from kreplica.engine.explorer.explored import Explored
+from kreplica.engine.explorer.model import Taken, successors
+from kreplica.engine.explorer.models.coordinators.memberships.models import TABLES, is_member, model_of
+from kreplica.engine.explorer.models.coordinators.memberships.rules import KAFKA_4_2, assignments
+from kreplica.engine.explorer.models.coordinators.memberships.state import (
     MembershipBounds,
     MembershipState,
     epoch_of,
@@ -26,10 +28,8 @@ from kreplica.engine.explorer.coordinators.memberships.state import (
     message,
     partitions_of,
 )
-from kreplica.engine.explorer.coordinators.memberships.trace import seen, told
-from kreplica.engine.explorer.explored import Explored
-from kreplica.engine.explorer.model import Taken, successors
-from kreplica.engine.explorer.one_partition.state import log_end
+from kreplica.engine.explorer.models.coordinators.memberships.trace import seen, told
+from kreplica.engine.explorer.models.one_partition.state import log_end
 from kreplica.engine.explorer.plain_search import search
 from kreplica.engine.rules.groups.assignors import uniform_assignor
 

@@ -15,12 +15,12 @@ import pytest
 
 from kreplica.engine.explorer import plain_search
 from kreplica.engine.explorer.compiled import search as compiled_search
-from kreplica.engine.explorer.epoch_answers import models as answers
-from kreplica.engine.explorer.epoch_answers.models import AnswersBounds
 from kreplica.engine.explorer.explored import Explored
 from kreplica.engine.explorer.model import Invariant, Model
-from kreplica.engine.explorer.settings import models as settings
-from kreplica.engine.explorer.settings.state import ANY_LEADER, SettingsBounds, SettingsState
+from kreplica.engine.explorer.models.epoch_answers import models as answers
+from kreplica.engine.explorer.models.epoch_answers.models import AnswersBounds
+from kreplica.engine.explorer.models.settings import models as settings
+from kreplica.engine.explorer.models.settings.state import ANY_LEADER, SettingsBounds, SettingsState
 from kreplica.engine.rules.replication.acknowledgement import ACKS_ALL
 from kreplica.engine.versions.version import NEVER
 

@@ -12,13 +12,13 @@ import pytest
 
 from kreplica.engine.explorer.compiled import search as compiled_search
 from kreplica.engine.explorer.explored import retraced
-from kreplica.engine.explorer.kraft.messages import MOST
-from kreplica.engine.explorer.kraft.models import TABLES, model_of
-from kreplica.engine.explorer.kraft.state import KraftBounds, decide, initial, layout, send, take_out
-from kreplica.engine.explorer.kraft.trace import events_of, seen, told
 from kreplica.engine.explorer.layout import Key, OutOfRangeError
 from kreplica.engine.explorer.model import Invariant, Model, Taken, successors
-from kreplica.engine.explorer.one_partition.state import epoch_at, log_end, record_at
+from kreplica.engine.explorer.models.kraft.messages import MOST
+from kreplica.engine.explorer.models.kraft.models import TABLES, model_of
+from kreplica.engine.explorer.models.kraft.state import KraftBounds, decide, initial, layout, send, take_out
+from kreplica.engine.explorer.models.kraft.trace import events_of, seen, told
+from kreplica.engine.explorer.models.one_partition.state import epoch_at, log_end, record_at
 from kreplica.engine.explorer.plain_search import search
 from kreplica.report.log_strips import Strip, log_strips
 

@@ -6,8 +6,8 @@ from itertools import combinations_with_replacement, product
 
 import pytest
 
-from kreplica.engine.explorer.kraft import rules
-from kreplica.engine.explorer.kraft.messages import (
+from kreplica.engine.explorer.models.kraft import rules
+from kreplica.engine.explorer.models.kraft.messages import (
     ASK_ISR,
     BROKER_EPOCH,
     EPOCHS,
@@ -25,7 +25,7 @@ from kreplica.engine.explorer.kraft.messages import (
     put_isr_epoch,
     request_of,
 )
-from kreplica.engine.explorer.kraft.state import LEADS, KraftBounds, KraftState, cut, initial, log_end, now
+from kreplica.engine.explorer.models.kraft.state import LEADS, KraftBounds, KraftState, cut, initial, log_end, now
 from kreplica.engine.rules.controller.isr import kraft_change
 from kreplica.engine.rules.replication import log_truncation
 from kreplica.engine.rules.replication.fetching import diverges

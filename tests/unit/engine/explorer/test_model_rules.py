@@ -6,10 +6,10 @@ from itertools import combinations_with_replacement, product
 
 import pytest
 
-from kreplica.engine.explorer.one_partition import rules
-from kreplica.engine.explorer.one_partition.actions import actions
-from kreplica.engine.explorer.one_partition.models import TABLES
-from kreplica.engine.explorer.one_partition.state import Bounds, PartitionState, initial
+from kreplica.engine.explorer.models.one_partition import rules
+from kreplica.engine.explorer.models.one_partition.actions import actions
+from kreplica.engine.explorer.models.one_partition.models import TABLES
+from kreplica.engine.explorer.models.one_partition.state import Bounds, PartitionState, initial
 from kreplica.engine.rules.controller.isr import zookeeper_remove_from_isr
 from kreplica.engine.rules.replication import log_truncation
 from kreplica.engine.rules.replication.follower_lag import may_join_isr

@@ -15,8 +15,8 @@ import pytest
 from kreplica.engine.explorer.explored import Explored, Progress, retraced
 from kreplica.engine.explorer.layout import Key, OutOfRangeError
 from kreplica.engine.explorer.model import Model, successors
-from kreplica.engine.explorer.one_partition.models import model_of
-from kreplica.engine.explorer.one_partition.state import Bounds
+from kreplica.engine.explorer.models.one_partition.models import model_of
+from kreplica.engine.explorer.models.one_partition.state import Bounds
 from kreplica.engine.explorer.plain_search import search
 
 SMALL, MORE_EPOCHS, THREE = Bounds(2, 2, 2, 1), Bounds(2, 2, 2, 2), Bounds(3, 2, 2, 2)

@@ -7,8 +7,8 @@ from random import Random
 import pytest
 from small_models import counters
 
-from kreplica.engine.explorer.one_partition.models import model_of
-from kreplica.engine.explorer.one_partition.state import Bounds
+from kreplica.engine.explorer.models.one_partition.models import model_of
+from kreplica.engine.explorer.models.one_partition.state import Bounds
 from kreplica.engine.explorer.packing import (
     BITS_A_WORD,
     generated,

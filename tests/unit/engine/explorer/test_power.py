@@ -11,11 +11,11 @@ from typing import NamedTuple
 import pytest
 
 from kreplica.engine.explorer.model import Action, Invariant, Model, successors
+from kreplica.engine.explorer.models.settings import actions
+from kreplica.engine.explorer.models.settings.models import VERSIONS, model_of
+from kreplica.engine.explorer.models.settings.state import SettingsBounds, SettingsState, log_end
+from kreplica.engine.explorer.models.settings.trace import told
 from kreplica.engine.explorer.plain_search import search
-from kreplica.engine.explorer.settings import actions
-from kreplica.engine.explorer.settings.models import VERSIONS, model_of
-from kreplica.engine.explorer.settings.state import SettingsBounds, SettingsState, log_end
-from kreplica.engine.explorer.settings.trace import told
 from kreplica.engine.rules.replication.acknowledgement import ACKS_ALL
 from kreplica.engine.rules.replication.durability import RecoveryPoint
 from kreplica.engine.versions.version import NEVER

@@ -14,10 +14,10 @@ import pytest
 
 from kreplica.engine.explorer.explored import retraced
 from kreplica.engine.explorer.model import Model, successors
+from kreplica.engine.explorer.models.quorum.models import model_of
+from kreplica.engine.explorer.models.quorum.state import QuorumBounds, QuorumState
+from kreplica.engine.explorer.models.quorum.trace import events_of, seen
 from kreplica.engine.explorer.plain_search import search
-from kreplica.engine.explorer.quorum.models import model_of
-from kreplica.engine.explorer.quorum.state import QuorumBounds, QuorumState
-from kreplica.engine.explorer.quorum.trace import events_of, seen
 from kreplica.engine.rules.replication.quorum import grants_vote, log_is_up_to_date, quorum_leader
 from kreplica.engine.rules.replication.replica_set import NO_LEADER, everybody
 from kreplica.report.log_strips import log_strips

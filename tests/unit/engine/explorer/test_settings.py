@@ -15,12 +15,12 @@ import pytest
 from kreplica.engine.explorer.compiled import search as compiled_search
 from kreplica.engine.explorer.explored import Explored
 from kreplica.engine.explorer.model import Invariant, Model, Taken, successors
-from kreplica.engine.explorer.one_partition.state import log_end as seen_log_end
+from kreplica.engine.explorer.models.one_partition.state import log_end as seen_log_end
+from kreplica.engine.explorer.models.settings.actions import agreed_end
+from kreplica.engine.explorer.models.settings.models import VERSIONS, model_of
+from kreplica.engine.explorer.models.settings.state import SettingsBounds, SettingsState, log_end
+from kreplica.engine.explorer.models.settings.trace import events_of, seen
 from kreplica.engine.explorer.plain_search import search
-from kreplica.engine.explorer.settings.actions import agreed_end
-from kreplica.engine.explorer.settings.models import VERSIONS, model_of
-from kreplica.engine.explorer.settings.state import SettingsBounds, SettingsState, log_end
-from kreplica.engine.explorer.settings.trace import events_of, seen
 from kreplica.engine.rules.replication.acknowledgement import ACKS_ALL
 from kreplica.engine.rules.replication.log_truncation import truncate_by_leader_epoch
 from kreplica.engine.trace import Kind

@@ -14,13 +14,13 @@ from small_models import Counters, counters
 from kreplica.engine.explorer.compiled import search as compiled_search
 from kreplica.engine.explorer.explored import Explored, retraced
 from kreplica.engine.explorer.families import family_of
-from kreplica.engine.explorer.kraft.state import KraftBounds
 from kreplica.engine.explorer.layout import Field, Key, Layout
 from kreplica.engine.explorer.model import Action, Goal, Healing, Model, successors
-from kreplica.engine.explorer.one_partition.state import Bounds
+from kreplica.engine.explorer.models.kraft.state import KraftBounds
+from kreplica.engine.explorer.models.one_partition.state import Bounds
+from kreplica.engine.explorer.models.settings.state import SettingsBounds
 from kreplica.engine.explorer.plain_search import search
 from kreplica.engine.explorer.proof import ProofBounds, whatif_prove
-from kreplica.engine.explorer.settings.state import SettingsBounds
 from kreplica.engine.explorer.settling import afterwards, healing_of, settling
 from kreplica.engine.rules.replication.acknowledgement import ACKS_ALL
 

@@ -12,8 +12,8 @@ from kreplica.engine.explorer.compiled import search as compiled_search
 from kreplica.engine.explorer.explored import Explored, retraced
 from kreplica.engine.explorer.layout import Key
 from kreplica.engine.explorer.model import Invariant, Model, successors
-from kreplica.engine.explorer.one_partition.models import model_of
-from kreplica.engine.explorer.one_partition.state import Bounds, PartitionState, symmetry
+from kreplica.engine.explorer.models.one_partition.models import model_of
+from kreplica.engine.explorer.models.one_partition.state import Bounds, PartitionState, symmetry
 from kreplica.engine.explorer.plain_search import search
 from kreplica.engine.explorer.symmetry import representative_of
 

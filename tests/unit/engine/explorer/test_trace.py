@@ -7,9 +7,9 @@ from random import Random
 import pytest
 
 from kreplica.engine.explorer.model import Taken, successors
-from kreplica.engine.explorer.one_partition.models import model_of
-from kreplica.engine.explorer.one_partition.state import Bounds, PartitionState, epoch_at, log_end, record_at
-from kreplica.engine.explorer.one_partition.trace import events_of
+from kreplica.engine.explorer.models.one_partition.models import model_of
+from kreplica.engine.explorer.models.one_partition.state import Bounds, PartitionState, epoch_at, log_end, record_at
+from kreplica.engine.explorer.models.one_partition.trace import events_of
 from kreplica.engine.trace import Kind
 from kreplica.report.log_strips import Strip, log_strips
 from kreplica.report.moments import moments
