@@ -19,7 +19,7 @@ from kreplica.execution.digest import write_document
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.model.tables.schema import LOG_DIRS, PARTITIONS, QUORUM, REPLICAS
 from kreplica.model.tables.table import Table
-from kreplica.planner.reassignment.effects import BrokerEffect
+from kreplica.planner.reassignment.moves.effects import BrokerEffect
 from kreplica.sources.dumps.dump import read_dump, read_sample
 from kreplica.store.writing import write_snapshot
 

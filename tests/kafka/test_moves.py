@@ -37,7 +37,7 @@ from kreplica.execution.moves.plans.plan_file import write_replica_plan
 from kreplica.execution.moves.rate_request import rebalance_throttle
 from kreplica.execution.moves.session import MoveOptions
 from kreplica.execution.moves.throttles.automatic_rate import RateBounds
-from kreplica.planner.reassignment.steps import MoveLimits
+from kreplica.planner.reassignment.moves.order import MoveLimits
 from kreplica.sandbox import Mode, Sandbox
 from kreplica.sandbox.load.load import LoadResult, LoadSettings, run_load
 from kreplica.sources import Facet, read_snapshot

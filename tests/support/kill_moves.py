@@ -37,8 +37,8 @@ from kreplica.execution.moves.throttles import throttling
 from kreplica.execution.moves.throttles.rate_changes import RateRequest
 from kreplica.execution.plan_journal import Phase
 from kreplica.model.throttles import DIRECTORY_RATE
-from kreplica.planner.reassignment.changed_directory import ChangedDirectory
-from kreplica.planner.reassignment.steps import MoveLimits
+from kreplica.planner.reassignment.directories.changed_directory import ChangedDirectory
+from kreplica.planner.reassignment.moves.order import MoveLimits
 
 HANDLE = ClusterHandle(name="paper", bootstrap_servers="127.0.0.1:1")
 BEFORE = [(1, 2, 3), (2, 3, 1), (3, 1, 2)]

@@ -16,8 +16,8 @@ from kreplica.execution.moves.plans.progress import MoveProgress, MoveState, rep
 from kreplica.execution.moves.runner import MoveRun, run_moves
 from kreplica.execution.moves.session import MoveOptions, MoveSession
 from kreplica.execution.plan_journal import Operation
-from kreplica.planner.reassignment.changed_directory import ChangedDirectory
-from kreplica.planner.reassignment.steps import MoveLimits
+from kreplica.planner.reassignment.directories.changed_directory import ChangedDirectory
+from kreplica.planner.reassignment.moves.order import MoveLimits
 
 OPTIONS = MoveOptions(max_wait=2.0, poll=0.0)
 

@@ -13,7 +13,7 @@ from kreplica.execution.plan import PlanKind, partition_facts
 from kreplica.execution.rehearsal.rehearsing import Rehearsal, rehearsal_of
 from kreplica.execution.rehearsal.staging import Staged, stage_of
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.planner.reassignment.steps import DEFAULT_LIMITS, MoveLimits
+from kreplica.planner.reassignment.moves.order import DEFAULT_LIMITS, MoveLimits
 
 Replicas = tuple[int, ...]
 BROKERS = [{"broker": broker, "alive": True, "rack": "abc"[broker % 3]} for broker in range(1, 7)]

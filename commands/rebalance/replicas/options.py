@@ -14,7 +14,7 @@ from commands.shared.values import parse_size
 
 if TYPE_CHECKING:
     from kreplica.execution.rebalance.replicas import PlanFiles
-    from kreplica.planner.reassignment.steps import MoveLimits
+    from kreplica.planner.reassignment.moves.order import MoveLimits
 
 SCOPE = "Brokers and topics"
 LIMITS = "Limits"
@@ -177,7 +177,7 @@ class InFlightOptions:
         Raises:
             UsageError: A size cannot be read.
         """
-        from kreplica.planner.reassignment.steps import DEFAULT_LIMITS, MoveLimits
+        from kreplica.planner.reassignment.moves.order import DEFAULT_LIMITS, MoveLimits
 
         of_broker, of_directory = DEFAULT_LIMITS.bytes_per_broker, DEFAULT_LIMITS.bytes_per_directory
         if self.bytes_per_broker is not None:

@@ -13,7 +13,7 @@ from kreplica.report.svg.before_after import BarRow, Bars, before_after_svg
 
 if TYPE_CHECKING:
     from kreplica.execution.rebalance.replicas import PlannedReplicas
-    from kreplica.planner.reassignment.effects import BrokerEffect, Effects, RackEffect
+    from kreplica.planner.reassignment.moves.effects import BrokerEffect, Effects, RackEffect
 
 
 def write_picture(found: PlannedReplicas, path: Path, *, replace: bool) -> None:

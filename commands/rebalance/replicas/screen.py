@@ -12,7 +12,7 @@ from kreplica.execution.rebalance.replicas import PlannedMove
 from kreplica.model.tables.rows import names_of
 from kreplica.model.wording.durations import spell_duration
 from kreplica.model.wording.words import counted
-from kreplica.planner.reassignment.effects import BrokerEffect
+from kreplica.planner.reassignment.moves.effects import BrokerEffect
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -35,7 +35,7 @@ from kreplica.execution.moves.throttles.rate_warnings import low_rate_warnings, 
 from kreplica.execution.plan_journal import Operation, Phase
 from kreplica.model.snapshot import ClusterSnapshot, MetadataMode
 from kreplica.model.wording.words import counted, ids
-from kreplica.planner.reassignment.changed_directory import ChangedDirectory
+from kreplica.planner.reassignment.directories.changed_directory import ChangedDirectory
 
 
 def _ask_nobody(_label: str, _change: str) -> None:

@@ -22,7 +22,7 @@ from kreplica.execution.moves.plans.stage import ChangeCheck, Stage, check_chang
 from kreplica.execution.moves.runner import why_stuck
 from kreplica.execution.plan import PartitionKey
 from kreplica.execution.plan_journal import Operation
-from kreplica.planner.reassignment.changed_directory import ChangedDirectory, ReplicaKey
+from kreplica.planner.reassignment.directories.changed_directory import ChangedDirectory, ReplicaKey
 from kreplica.sources.kafka.log_dirs import BrokerLogs
 
 if TYPE_CHECKING:

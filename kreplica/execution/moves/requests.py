@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from kreplica.planner.reassignment.steps import MoveKey
+from kreplica.planner.reassignment.moves.order import MoveKey
 
 TAKEN_SECONDS = 20.0
 """Seconds in which a request that was accepted, or not answered, has to show in the cluster."""

@@ -15,7 +15,7 @@ from kreplica.model.tables.rows import Int32, Meaning, of_partition
 if TYPE_CHECKING:
     from kreplica.execution.moves.plan_state import MovePlanState
     from kreplica.execution.moves.plans.change import ReplicaChange
-    from kreplica.planner.reassignment.changed_directory import ChangedDirectory
+    from kreplica.planner.reassignment.directories.changed_directory import ChangedDirectory
 
 DRIFTED, WAITING = "drifted", "waiting"
 

@@ -43,8 +43,8 @@ from kreplica.execution.plan import PartitionKey
 from kreplica.execution.plan_journal import Operation
 from kreplica.model.snapshot import MetadataMode
 from kreplica.model.wording.words import counted
-from kreplica.planner.reassignment.changed_directory import ChangedDirectory, ReplicaKey
-from kreplica.planner.reassignment.steps import MoveKey, MoveWindow, Place, QueuedMove
+from kreplica.planner.reassignment.directories.changed_directory import ChangedDirectory, ReplicaKey
+from kreplica.planner.reassignment.moves.order import MoveKey, MoveWindow, Place, QueuedMove
 from kreplica.sources.kafka.log_dirs import BrokerLogs
 from kreplica.sources.kafka.reassignments import Move
 

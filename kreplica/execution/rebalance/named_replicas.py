@@ -15,7 +15,7 @@ from kreplica.planner.reassignment.certificates.certificate import Bound, BoundK
 
 if TYPE_CHECKING:
     from kreplica.model.snapshot import ClusterSnapshot
-    from kreplica.planner.reassignment.changed_directory import ChangedDirectory
+    from kreplica.planner.reassignment.directories.changed_directory import ChangedDirectory
 
 PartitionKey = tuple[str, int]
 Places = Mapping[tuple[PartitionKey, int], str]

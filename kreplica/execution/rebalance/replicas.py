@@ -21,17 +21,17 @@ from kreplica.model.snapshot import utc_now
 from kreplica.model.tables.rows import Int32, Meaning, of_partition
 from kreplica.model.wording.words import counted, listed
 from kreplica.monitoring.clusters import Reading, read_clusters
-from kreplica.planner.reassignment.changed_directory import ChangedDirectory
-from kreplica.planner.reassignment.intermediate_states import DEFAULT_MARGIN
-from kreplica.planner.reassignment.steps import DEFAULT_LIMITS, MoveLimits
+from kreplica.planner.reassignment.directories.changed_directory import ChangedDirectory
+from kreplica.planner.reassignment.moves.intermediate_states import DEFAULT_MARGIN
+from kreplica.planner.reassignment.moves.order import DEFAULT_LIMITS, MoveLimits
 from kreplica.sources import Facet
 
 if TYPE_CHECKING:
     from kreplica.config.handle import ClusterHandle
     from kreplica.model.snapshot import ClusterSnapshot
     from kreplica.model.tables.columns import Indices
-    from kreplica.planner.reassignment.effects import Effects
     from kreplica.planner.reassignment.feasibility import Obstacle
+    from kreplica.planner.reassignment.moves.effects import Effects
     from kreplica.planner.reassignment.planning import GoalBound, PlanningLimits
     from kreplica.planner.reassignment.request import Request
 
@@ -286,7 +286,7 @@ def _from_reasons(
     reading: Reading, wanted: Request, options: PlanningLimits | None, limits: MoveLimits, throttle: int | None
 ) -> PlannedReplicas:
     from kreplica.planner.reassignment.certificates.certificate import certificate_object
-    from kreplica.planner.reassignment.effects import effects_of
+    from kreplica.planner.reassignment.moves.effects import effects_of
     from kreplica.planner.reassignment.planning import NO_LIMITS, plan_reassignment, without
 
     snapshot = reading.snapshots[0]

@@ -25,12 +25,9 @@ from kreplica.planner.reassignment.certificates.certificate import Certificate, 
 from kreplica.planner.reassignment.certificates.load_prices import ANY
 from kreplica.planner.reassignment.certificates.relief_proof import DirectoryAim, directory_reliefs
 from kreplica.planner.reassignment.certification import Aims, LoadAim
-from kreplica.planner.reassignment.changed_directory import ChangedDirectory
 from kreplica.planner.reassignment.constraints import Constraints, make_constraints
-from kreplica.planner.reassignment.feasibility import Obstacle, ObstacleKind, obstacles
-from kreplica.planner.reassignment.goals.catalogue import vetoes
-from kreplica.planner.reassignment.intermediate_states import DEFAULT_MARGIN
-from kreplica.planner.reassignment.log_directories import (
+from kreplica.planner.reassignment.directories.changed_directory import ChangedDirectory
+from kreplica.planner.reassignment.directories.room import (
     MAX_DISK_USED,
     DirectoryRoom,
     LogDirectories,
@@ -38,6 +35,9 @@ from kreplica.planner.reassignment.log_directories import (
     log_directories,
     require_capacity,
 )
+from kreplica.planner.reassignment.feasibility import Obstacle, ObstacleKind, obstacles
+from kreplica.planner.reassignment.goals.catalogue import vetoes
+from kreplica.planner.reassignment.moves.intermediate_states import DEFAULT_MARGIN
 from kreplica.planner.reassignment.numbers.certified import plan
 from kreplica.planner.reassignment.problem import (
     NOBODY,

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from kreplica.execution.moves.throttles.throttling import Throttling
     from kreplica.execution.plan import PartitionKey
     from kreplica.model.snapshot import ClusterSnapshot
-    from kreplica.planner.reassignment.changed_directory import ChangedDirectory, ReplicaKey
-    from kreplica.planner.reassignment.steps import MoveKey, MoveWindow, QueuedMove
+    from kreplica.planner.reassignment.directories.changed_directory import ChangedDirectory, ReplicaKey
+    from kreplica.planner.reassignment.moves.order import MoveKey, MoveWindow, QueuedMove
 
 SETTLE_SECONDS = 60.0
 """Seconds in which a change that is taken back has to be gone."""

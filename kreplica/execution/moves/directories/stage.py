@@ -17,7 +17,7 @@ from kreplica.sources.kafka.log_dirs import BrokerLogs
 if TYPE_CHECKING:
     from kreplica.execution.plan import PartitionFacts
     from kreplica.model.snapshot import ClusterSnapshot
-    from kreplica.planner.reassignment.changed_directory import ChangedDirectory, ReplicaKey
+    from kreplica.planner.reassignment.directories.changed_directory import ChangedDirectory, ReplicaKey
 
 ToldLogs = Mapping[int, BrokerLogs | str]
 """Log directories of brokers, or why a broker does not tell them."""

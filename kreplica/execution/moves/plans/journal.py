@@ -25,7 +25,7 @@ from typing import TypeAlias
 
 from kreplica.execution.plan import PartitionKey
 from kreplica.execution.plan_journal import JournalFormat, Operation, PlanJournal, present_time
-from kreplica.planner.reassignment.changed_directory import ReplicaKey
+from kreplica.planner.reassignment.directories.changed_directory import ReplicaKey
 
 
 class Event(StrEnum):

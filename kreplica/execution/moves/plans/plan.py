@@ -24,9 +24,9 @@ from kreplica.execution.moves.plans.change import ReplicaChange
 from kreplica.execution.moves.plans.safety import controller_of, judge, obstacle
 from kreplica.execution.plan import PartitionFacts, PartitionKey, PlanKind, partition_facts
 from kreplica.model.cordons import cordoned_brokers, cordoned_directories
-from kreplica.planner.reassignment.changed_directory import ChangedDirectory
-from kreplica.planner.reassignment.intermediate_states import DEFAULT_MARGIN
-from kreplica.planner.reassignment.steps import DEFAULT_LIMITS, MoveLimits, Place, QueuedMove, schedule
+from kreplica.planner.reassignment.directories.changed_directory import ChangedDirectory
+from kreplica.planner.reassignment.moves.intermediate_states import DEFAULT_MARGIN
+from kreplica.planner.reassignment.moves.order import DEFAULT_LIMITS, MoveLimits, Place, QueuedMove, schedule
 
 if TYPE_CHECKING:
     from kreplica.model.snapshot import ClusterSnapshot

@@ -12,9 +12,9 @@ from kreplica.execution.digest import decode_document, read_document, write_docu
 from kreplica.execution.moves.plans.change import ReplicaChange
 from kreplica.execution.moves.plans.plan import SCHEMA, ReplicaPlan
 from kreplica.execution.plan import PartitionFacts, PlanKind
-from kreplica.planner.reassignment.changed_directory import ChangedDirectory
-from kreplica.planner.reassignment.intermediate_states import DEFAULT_MARGIN
-from kreplica.planner.reassignment.steps import DEFAULT_LIMITS
+from kreplica.planner.reassignment.directories.changed_directory import ChangedDirectory
+from kreplica.planner.reassignment.moves.intermediate_states import DEFAULT_MARGIN
+from kreplica.planner.reassignment.moves.order import DEFAULT_LIMITS
 from kreplica.system.untrusted_files import MalformedError, decode_json, input_limit, read_whole
 
 _WITHIN = "changed_directories"

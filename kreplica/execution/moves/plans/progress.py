@@ -19,7 +19,7 @@ from kreplica.execution.moves.plans.journal import (
 from kreplica.execution.moves.plans.plan import ReplicaPlan
 from kreplica.execution.plan import PartitionKey
 from kreplica.execution.plan_journal import Operation, Phase, phase_after
-from kreplica.planner.reassignment.changed_directory import ReplicaKey
+from kreplica.planner.reassignment.directories.changed_directory import ReplicaKey
 
 
 class MoveState(StrEnum):

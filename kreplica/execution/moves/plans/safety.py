@@ -11,7 +11,7 @@ from kreplica.engine.rules.controller.reassignment import Awaited
 from kreplica.engine.rules.replication.replica_set import NO_LEADER, everybody, members, without
 from kreplica.model.snapshot import MetadataMode
 from kreplica.model.wording.words import ids, named
-from kreplica.planner.reassignment.intermediate_states import (
+from kreplica.planner.reassignment.moves.intermediate_states import (
     DEFAULT_MARGIN,
     Controller,
     Lack,

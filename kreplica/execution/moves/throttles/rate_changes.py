@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from kreplica.execution.moves.plans.progress import Owed
     from kreplica.execution.moves.throttles.throttling import Throttling
     from kreplica.model.snapshot import ClusterSnapshot
-    from kreplica.planner.reassignment.changed_directory import ChangedDirectory
+    from kreplica.planner.reassignment.directories.changed_directory import ChangedDirectory
 
 Throttle: TypeAlias = int | RateBounds | None
 """Bytes a second for each broker, the bounds of an automatic rate, or no throttle."""

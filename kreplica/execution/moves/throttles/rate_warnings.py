@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from kreplica.execution.moves.plans.change import ReplicaChange
     from kreplica.execution.moves.throttles.rate_changes import Throttle
     from kreplica.model.snapshot import ClusterSnapshot
-    from kreplica.planner.reassignment.changed_directory import ChangedDirectory
-    from kreplica.planner.reassignment.steps import MoveLimits
+    from kreplica.planner.reassignment.directories.changed_directory import ChangedDirectory
+    from kreplica.planner.reassignment.moves.order import MoveLimits
 
 STALLED_SECONDS = 60.0
 """Seconds for which a copy comes no nearer before that is said."""

@@ -33,7 +33,7 @@ from kreplica.model.throttles import (
     LEADER_RATE,
     parse_throttle_list,
 )
-from kreplica.planner.reassignment.changed_directory import ChangedDirectory
+from kreplica.planner.reassignment.directories.changed_directory import ChangedDirectory
 from kreplica.sources.kafka.throttles import Throttles
 
 SETTLE_SECONDS = 10.0

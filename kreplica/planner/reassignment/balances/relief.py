@@ -15,7 +15,7 @@ from kreplica.model.tables.columns import Indices, Mask
 from kreplica.planner.reassignment.balances.covers import least_cover
 from kreplica.planner.reassignment.balances.loads import closest_cover
 from kreplica.planner.reassignment.board import Board, Layout
-from kreplica.planner.reassignment.log_directories import DirectoryRoom, LogDirectories
+from kreplica.planner.reassignment.directories.room import DirectoryRoom, LogDirectories
 from kreplica.planner.reassignment.problem import Matrix
 
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from kreplica.planner.reassignment.balances.covers import least_cover
 from kreplica.planner.reassignment.certificates.certificate import DirectoryRelief
-from kreplica.planner.reassignment.changed_directory import ChangedDirectory
-from kreplica.planner.reassignment.log_directories import LogDirectories, log_directories
+from kreplica.planner.reassignment.directories.changed_directory import ChangedDirectory
+from kreplica.planner.reassignment.directories.room import LogDirectories, log_directories
 from kreplica.planner.reassignment.problem import Assignment, Problem
 
 

@@ -33,7 +33,7 @@ from kreplica.execution.moves.runner import refuse_second_runner
 from kreplica.execution.moves.throttles.rate_changes import RateRequest
 from kreplica.execution.plan_journal import Phase
 from kreplica.model.throttles import DIRECTORY_RATE
-from kreplica.planner.reassignment.steps import MoveLimits
+from kreplica.planner.reassignment.moves.order import MoveLimits
 
 HANDLE = ClusterHandle(name="paper", bootstrap_servers="127.0.0.1:1")
 RATE = 5_000_000

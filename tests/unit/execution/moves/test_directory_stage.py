@@ -8,7 +8,7 @@ from generated_clusters import partition, snapshot_of
 from kreplica.execution.moves.directories.stage import DirectoryCheck, DirectoryStage, check_directory
 from kreplica.execution.moves.plans.plan import why_not_within
 from kreplica.execution.plan import partition_facts
-from kreplica.planner.reassignment.changed_directory import ChangedDirectory
+from kreplica.planner.reassignment.directories.changed_directory import ChangedDirectory
 from kreplica.sources.kafka.log_dirs import BrokerLogs, LogDir, Replica
 
 CHANGE = ChangedDirectory("orders", 0, 1, "/a", "/b", 100)

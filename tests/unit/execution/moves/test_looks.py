@@ -12,7 +12,7 @@ from moved_plans import OPTIONS, Moved
 
 from kreplica.errors import UnreachableError
 from kreplica.execution.moves.looks import Looks
-from kreplica.planner.reassignment.steps import MoveLimits
+from kreplica.planner.reassignment.moves.order import MoveLimits
 from kreplica.sources.kafka.reassignments import Move
 
 FIRST, SECOND = ("orders", 0), ("orders", 1)

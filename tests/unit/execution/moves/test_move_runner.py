@@ -17,7 +17,7 @@ from kreplica.execution.moves.taking_back import take_back
 from kreplica.execution.plan_journal import Operation, Phase
 from kreplica.model.tables.schema import PARTITIONS
 from kreplica.model.tables.table import Table
-from kreplica.planner.reassignment.steps import MoveLimits
+from kreplica.planner.reassignment.moves.order import MoveLimits
 
 LEADER, FOLLOWER = "leader.replication.throttled", "follower.replication.throttled"
 THROTTLED = replace(OPTIONS, throttle=5_000_000)

@@ -16,7 +16,7 @@ from kreplica.execution.moves import runner
 from kreplica.execution.moves.plans.journal import MOVE_JOURNAL, Event
 from kreplica.execution.moves.throttles.automatic_rate import CALM_SECONDS, RateBounds
 from kreplica.execution.moves.throttles.rate_changes import RateRequest, replication_seen
-from kreplica.planner.reassignment.steps import MoveLimits
+from kreplica.planner.reassignment.moves.order import MoveLimits
 
 LEADER, FOLLOWER = "leader.replication.throttled", "follower.replication.throttled"
 MB = 1_000_000

@@ -19,7 +19,7 @@ from kreplica.execution.moves import rate_request
 from kreplica.execution.moves.plans.journal import MOVE_JOURNAL, Event, entry
 from kreplica.execution.moves.rate_request import rebalance_throttle, request_path, requests_of
 from kreplica.execution.plan_journal import Operation
-from kreplica.planner.reassignment.steps import MoveLimits
+from kreplica.planner.reassignment.moves.order import MoveLimits
 
 MB = 1_000_000
 FOLLOWER_RATE = "follower.replication.throttled.rate"

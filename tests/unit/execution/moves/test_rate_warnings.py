@@ -19,8 +19,8 @@ from kreplica.execution.moves.throttles.rate_warnings import (
     small_rate,
 )
 from kreplica.model.wording.words import rate_words
-from kreplica.planner.reassignment.changed_directory import ChangedDirectory
-from kreplica.planner.reassignment.steps import MoveLimits
+from kreplica.planner.reassignment.directories.changed_directory import ChangedDirectory
+from kreplica.planner.reassignment.moves.order import MoveLimits
 
 MB = 1_000_000
 KEYS = [("orders", number) for number in range(4)]

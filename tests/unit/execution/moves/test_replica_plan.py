@@ -22,7 +22,7 @@ from kreplica.execution.rebalance.plan_state import open_plan
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.model.tables.schema import REPLICAS
 from kreplica.model.tables.table import Table
-from kreplica.planner.reassignment.steps import MoveLimits
+from kreplica.planner.reassignment.moves.order import MoveLimits
 
 NOW = "2026-03-01T12:00:00+00:00"
 LACKING = (

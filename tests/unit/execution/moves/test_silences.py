@@ -16,7 +16,7 @@ from kreplica.execution.moves import runner
 from kreplica.execution.moves.directories import moves
 from kreplica.execution.moves.requests import MOST_REQUESTS
 from kreplica.execution.moves.throttles import throttling
-from kreplica.planner.reassignment.steps import MoveLimits
+from kreplica.planner.reassignment.moves.order import MoveLimits
 
 BEFORE = ((1, 2, 3), (2, 3, 1), (3, 1, 2))
 TARGETS = {0: (2, 1, 4), 1: (2, 4, 1)}

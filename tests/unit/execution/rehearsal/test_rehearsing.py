@@ -19,7 +19,7 @@ from kreplica.execution.rehearsal.played_cluster import PlayedCluster
 from kreplica.execution.rehearsal.rehearsing import Rehearsal, Verdict, rehearsal_of, rehearse, worst_of
 from kreplica.execution.rehearsal.stage import BEGIN
 from kreplica.execution.rehearsal.staging import stage_of
-from kreplica.planner.reassignment.steps import MoveLimits
+from kreplica.planner.reassignment.moves.order import MoveLimits
 
 SEEDS = range(16)
 THREE = (1, 2, 3)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kreplica.errors import UsageError
 from kreplica.model.tables.schema import BROKERS
 from kreplica.model.tables.table import Table
-from kreplica.planner.reassignment.effects import effects_of
+from kreplica.planner.reassignment.moves.effects import effects_of
 from kreplica.planner.reassignment.planning import PlanningLimits, plan_reassignment
 from kreplica.planner.reassignment.problem import bytes_moved, leader_changes, moves, replica_counts
 from kreplica.planner.reassignment.request import Measure, Reason, ReasonKind, Request

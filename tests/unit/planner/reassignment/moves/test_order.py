@@ -9,7 +9,7 @@ from examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kreplica.planner.reassignment.steps import GIB, MoveLimits, MoveWindow, Place, QueuedMove, schedule
+from kreplica.planner.reassignment.moves.order import GIB, MoveLimits, MoveWindow, Place, QueuedMove, schedule
 
 
 @st.composite

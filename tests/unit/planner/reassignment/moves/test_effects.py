@@ -11,8 +11,8 @@ from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.model.tables.rows import fields_of
 from kreplica.model.tables.schema import BROKERS, PARTITIONS, REPLICAS
 from kreplica.model.tables.table import Table
-from kreplica.planner.reassignment.changed_directory import ChangedDirectory
-from kreplica.planner.reassignment.effects import BrokerEffect, RackEffect, effects_of
+from kreplica.planner.reassignment.directories.changed_directory import ChangedDirectory
+from kreplica.planner.reassignment.moves.effects import BrokerEffect, RackEffect, effects_of
 from kreplica.planner.reassignment.problem import NOBODY, Problem, make_problem
 from kreplica.planner.reassignment.request import Request
 

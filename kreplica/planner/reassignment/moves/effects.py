@@ -13,7 +13,7 @@ from kreplica.model.tables.columns import Integers, Mask
 from kreplica.model.tables.rows import Int32, Meaning
 from kreplica.model.tables.schema import BROKERS
 from kreplica.planner.reassignment.board import loads_of
-from kreplica.planner.reassignment.changed_directory import ChangedDirectory
+from kreplica.planner.reassignment.directories.changed_directory import ChangedDirectory
 from kreplica.planner.reassignment.problem import NOBODY, Matrix, Problem, held
 
 

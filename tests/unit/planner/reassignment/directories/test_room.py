@@ -18,7 +18,7 @@ from kreplica.model.tables.schema import BROKERS, LOG_DIRS, PARTITIONS, REPLICAS
 from kreplica.model.tables.table import Table
 from kreplica.planner.reassignment.balances.relief import relieve
 from kreplica.planner.reassignment.board import Layout
-from kreplica.planner.reassignment.log_directories import (
+from kreplica.planner.reassignment.directories.room import (
     DirectoryRoom,
     choose_directories,
     log_directories,

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kreplica.engine.rules.controller.reassignment import Awaited
-from kreplica.planner.reassignment.intermediate_states import (
+from kreplica.planner.reassignment.moves.intermediate_states import (
     Controller,
     Lack,
     MovingPartition,

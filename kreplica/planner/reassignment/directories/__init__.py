@@ -1,0 +1,1 @@
+"""Log directories of brokers: replicas that change them, and the room in them."""
