@@ -87,9 +87,9 @@ def elsewhere(work: Callable[..., str], *arguments: object) -> str:
 
 def contenders(segment: Path, folder: Path) -> dict[str, list[str]]:
     """The command lines; the others are compared with the first."""
-    from kreplica.sandbox.jars import class_path
+    from kreplica.sandbox.distribution.jars import class_path
+    from kreplica.sandbox.distribution.tools import main_class
     from kreplica.sandbox.processes import write_class_path
-    from kreplica.sandbox.tools import main_class
     from kreplica.system.java import find_java
 
     jars = write_class_path(folder, class_path(KAFKA_VERSION))

@@ -331,7 +331,7 @@ def kafka_plans(cluster: GeneratedCluster, seed: int) -> list[Result]:
 
 
 def kafka_plan(name: str, objective: str, version: str, program: str, text: str, cluster: GeneratedCluster) -> Result:
-    from kreplica.sandbox.jars import class_path
+    from kreplica.sandbox.distribution.jars import class_path
     from kreplica.system.java import find_java
 
     path = ":".join(map(str, class_path(version)))

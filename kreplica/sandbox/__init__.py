@@ -12,16 +12,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kreplica.sandbox import nodes
 from kreplica.sandbox.cluster import Sandbox, ServerStatus
+from kreplica.sandbox.distribution.releases import RELEASES, Mode, mode_of
+from kreplica.sandbox.distribution.tools import ToolResult
 from kreplica.sandbox.launch import Progress, launch, remove_sandbox
 from kreplica.sandbox.links import Links
 from kreplica.sandbox.load.load import LoadResult, LoadSettings, run_load
-from kreplica.sandbox.nodes import Role
 from kreplica.sandbox.processes import ProcessState
-from kreplica.sandbox.releases import RELEASES, Mode, mode_of
+from kreplica.sandbox.servers import nodes
+from kreplica.sandbox.servers.nodes import Role
 from kreplica.sandbox.settings import Listener, SandboxSettings
-from kreplica.sandbox.tools import ToolResult
 from kreplica.system.folders import sandbox_home
 
 __all__ = [

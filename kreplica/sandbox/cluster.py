@@ -18,15 +18,22 @@ from typing import TYPE_CHECKING
 
 from kreplica.errors import SandboxError, UsageError
 from kreplica.sandbox import admin
-from kreplica.sandbox.jars import class_path_of
+from kreplica.sandbox.distribution.jars import class_path_of
+from kreplica.sandbox.distribution.releases import Mode, release_named
+from kreplica.sandbox.distribution.tools import (
+    CLUSTER_TOOLS,
+    ZOOKEEPER_TOOLS,
+    ToolResult,
+    main_class,
+    run_tool,
+    short_name,
+)
 from kreplica.sandbox.launch import remove_sandbox, start_and_record
-from kreplica.sandbox.nodes import LOCK_FILE, ZOOKEEPER_ID, Node, Role, SandboxState, controller_ids, load_state
 from kreplica.sandbox.processes import ProcessState, exclusive, send, state_of, wait_for_end
-from kreplica.sandbox.properties import client_properties, render
-from kreplica.sandbox.releases import Mode, release_named
-from kreplica.sandbox.server_logs import LOG_FILE, reason_of_failure, write_tool_logging
+from kreplica.sandbox.servers.logs import LOG_FILE, reason_of_failure, write_tool_logging
+from kreplica.sandbox.servers.nodes import LOCK_FILE, ZOOKEEPER_ID, Node, Role, SandboxState, controller_ids, load_state
+from kreplica.sandbox.servers.properties import client_properties, render
 from kreplica.sandbox.settings import Listener, SandboxSettings
-from kreplica.sandbox.tools import CLUSTER_TOOLS, ZOOKEEPER_TOOLS, ToolResult, main_class, run_tool, short_name
 from kreplica.system.folders import sandbox_home
 
 if TYPE_CHECKING:

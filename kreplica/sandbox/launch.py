@@ -12,21 +12,8 @@ from pathlib import Path
 
 from kreplica.errors import SandboxError
 from kreplica.sandbox import admin
-from kreplica.sandbox.formatting import format_servers, new_id
-from kreplica.sandbox.jars import class_path
-from kreplica.sandbox.nodes import (
-    LOCK_FILE,
-    STATE_FILE,
-    ZOOKEEPER_ID,
-    Node,
-    Role,
-    SandboxState,
-    listener_names,
-    load_state,
-    recorded_ports,
-    roles_of,
-    save_state,
-)
+from kreplica.sandbox.distribution.jars import class_path
+from kreplica.sandbox.distribution.releases import Mode
 from kreplica.sandbox.processes import (
     LOOPBACK,
     ProcessIdentity,
@@ -41,9 +28,22 @@ from kreplica.sandbox.processes import (
     wait_for_end,
     write_class_path,
 )
-from kreplica.sandbox.properties import render, server_properties, zookeeper_properties
-from kreplica.sandbox.releases import Mode
-from kreplica.sandbox.server_logs import CONSOLE_FILE, reason_of_failure, write_server_logging
+from kreplica.sandbox.servers.formatting import format_servers, new_id
+from kreplica.sandbox.servers.logs import CONSOLE_FILE, reason_of_failure, write_server_logging
+from kreplica.sandbox.servers.nodes import (
+    LOCK_FILE,
+    STATE_FILE,
+    ZOOKEEPER_ID,
+    Node,
+    Role,
+    SandboxState,
+    listener_names,
+    load_state,
+    recorded_ports,
+    roles_of,
+    save_state,
+)
+from kreplica.sandbox.servers.properties import render, server_properties, zookeeper_properties
 from kreplica.sandbox.settings import Listener, SandboxSettings
 from kreplica.system.class_archives import archive_options
 from kreplica.system.folders import CACHE_VARIABLE, SANDBOX_HOME_VARIABLE, sandbox_home

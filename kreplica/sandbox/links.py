@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from kreplica.errors import SandboxError
-from kreplica.sandbox.nodes import ZOOKEEPER_ID, Node, Role, SandboxState, load_state
 from kreplica.sandbox.processes import LOOPBACK
+from kreplica.sandbox.servers.nodes import ZOOKEEPER_ID, Node, Role, SandboxState, load_state
 from kreplica.sandbox.settings import Listener
 from kreplica.system.folders import sandbox_home
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from kreplica.errors import UsageError
-from kreplica.sandbox.releases import NEWEST, Mode, release_named
+from kreplica.sandbox.distribution.releases import NEWEST, Mode, release_named
 
 MAX_BROKERS = 20
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")

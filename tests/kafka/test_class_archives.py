@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from class_archives import try_out
 
-from kreplica.sandbox.jars import class_path
+from kreplica.sandbox.distribution.jars import class_path
 from kreplica.sandbox.processes import write_class_path
 from kreplica.system.class_archives import archive_options, keep_archive
 from kreplica.system.folders import CACHE_VARIABLE

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from kreplica.sandbox import SandboxSettings
-from kreplica.sandbox.formatting import format_by_tool, format_servers
-from kreplica.sandbox.jars import class_path
-from kreplica.sandbox.nodes import load_state
+from kreplica.sandbox.distribution.jars import class_path
 from kreplica.sandbox.processes import write_class_path
+from kreplica.sandbox.servers.formatting import format_by_tool, format_servers
+from kreplica.sandbox.servers.nodes import load_state
 from kreplica.system.class_archives import archive_options
 from kreplica.system.java import find_java
 

@@ -18,7 +18,7 @@ from secured_cluster import grant
 from commands.main import run
 from commands.shared.kafka_requests import COMMAND_REQUESTS
 from kreplica.sandbox import Listener, Mode, Sandbox
-from kreplica.sandbox.properties import render
+from kreplica.sandbox.servers.properties import render
 from kreplica.sources import Facet
 from kreplica.sources.permissions import (
     ALTER_CLUSTER,

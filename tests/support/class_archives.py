@@ -16,7 +16,7 @@ from pathlib import Path
 
 from kreplica.errors import KreplicaError
 from kreplica.sandbox import Sandbox, SandboxSettings, mode_of, start
-from kreplica.sandbox.jars import class_path
+from kreplica.sandbox.distribution.jars import class_path
 from kreplica.sandbox.processes import exclusive
 from kreplica.system.class_archives import (
     LOCK_SECONDS,

@@ -31,7 +31,7 @@ from moves import connection_to, start_move
 import kreplica
 from kreplica.errors import KreplicaError
 from kreplica.sandbox import Links, Mode, ProcessState, Sandbox, SandboxSettings, start
-from kreplica.sandbox.nodes import ZOOKEEPER_ID
+from kreplica.sandbox.servers.nodes import ZOOKEEPER_ID
 from kreplica.sources.kafka.connections.failures import BrokerFailure
 
 LAG = {"replica.lag.time.max.ms": "4000"}

@@ -27,7 +27,7 @@ def start_reaper(folder: Path) -> None:
 def reap(folder: Path) -> None:
     from kreplica.errors import SandboxError
     from kreplica.sandbox.launch import remove_sandbox
-    from kreplica.sandbox.nodes import STATE_FILE
+    from kreplica.sandbox.servers.nodes import STATE_FILE
 
     for record in list(folder.rglob(STATE_FILE)):
         with contextlib.suppress(SandboxError):  # the others are to go all the same

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kreplica.sandbox.certificates import write_certificates
-from kreplica.sandbox.jars import class_path
+from kreplica.sandbox.distribution.jars import class_path
 from kreplica.sandbox.processes import (
     LOOPBACK,
     ProcessState,
@@ -23,8 +23,8 @@ from kreplica.sandbox.processes import (
     wait_for_end,
     write_class_path,
 )
-from kreplica.sandbox.properties import render
-from kreplica.sandbox.server_logs import CONSOLE_FILE, reason_of_failure, write_server_logging
+from kreplica.sandbox.servers.logs import CONSOLE_FILE, reason_of_failure, write_server_logging
+from kreplica.sandbox.servers.properties import render
 from kreplica.system.class_archives import archive_options
 from kreplica.system.java import find_java
 

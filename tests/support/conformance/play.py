@@ -13,7 +13,7 @@ from conformance.script import Explained, Row, Step
 from conformance.sweep import Cast, connection_to
 from conformance.timers import Timer, bounds
 from kreplica.sandbox import Links, Mode, Sandbox
-from kreplica.sandbox.properties import server_properties
+from kreplica.sandbox.servers.properties import server_properties
 
 SLACK = 10.0
 """Seconds that a busy machine may take longer than Kafka's documentation says."""

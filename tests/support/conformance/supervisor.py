@@ -12,7 +12,7 @@ from time import monotonic
 
 from kreplica.errors import SandboxError
 from kreplica.sandbox import ProcessState, Sandbox
-from kreplica.sandbox.server_logs import TAIL_BYTES
+from kreplica.sandbox.servers.logs import TAIL_BYTES
 
 LAST_WORDS = "Exiting Kafka due to fatal exception during startup"
 REASON = "NodeExistsException"

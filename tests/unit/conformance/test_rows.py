@@ -15,7 +15,7 @@ from conformance.timers import Timer, bounds
 
 from kreplica.engine.rules.groups.coordinator_partition import coordinator_partition
 from kreplica.engine.setup import PartitionStart, TopicSetup
-from kreplica.sandbox.releases import NEWEST, Mode
+from kreplica.sandbox.distribution.releases import NEWEST, Mode
 
 SETTINGS = {
     "replica.lag.time.max.ms": "4000",

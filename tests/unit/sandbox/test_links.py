@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from kreplica.sandbox.links import OTHERS, Links, server_behind
-from kreplica.sandbox.nodes import Node, Role, SandboxState, save_state
 from kreplica.sandbox.processes import ProcessIdentity
+from kreplica.sandbox.servers.nodes import Node, Role, SandboxState, save_state
 from kreplica.sandbox.settings import SandboxSettings
 
 ME = ProcessIdentity(os.getpid(), "")

@@ -9,8 +9,8 @@ from pathlib import Path
 from waiting import until
 
 from kreplica.sandbox import Role, SandboxSettings
-from kreplica.sandbox.nodes import Node, SandboxState, save_state
 from kreplica.sandbox.processes import ProcessState, send, spawn, state_of
+from kreplica.sandbox.servers.nodes import Node, SandboxState, save_state
 
 SUPPORT = Path(__file__).parents[2] / "support"
 PARENT = """

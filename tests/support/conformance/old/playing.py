@@ -10,7 +10,7 @@ from conformance.old.sides import OldEngine, OldReal
 from conformance.play import Result, cast_of, judge
 from conformance.reading import Reading
 from kreplica.sandbox import Links, Mode, Sandbox, SandboxSettings, start
-from kreplica.sandbox.properties import server_properties
+from kreplica.sandbox.servers.properties import server_properties
 
 TOPIC = "row"
 CHECKPOINTS = {

@@ -13,8 +13,8 @@ from commands.sandbox.answer import assignment, broker_settings, choice, pairs, 
 from kreplica.errors import ExitCode, SandboxError, UsageError
 from kreplica.sandbox import LoadResult, LoadSettings, Mode, Sandbox, SandboxSettings, remove, sandbox_names
 from kreplica.sandbox.load.ledger import PartitionLoad
-from kreplica.sandbox.nodes import Node, Role, SandboxState, save_state
 from kreplica.sandbox.processes import ProcessState, spawn, state_of
+from kreplica.sandbox.servers.nodes import Node, Role, SandboxState, save_state
 
 
 def test_values_are_read() -> None:

@@ -10,9 +10,9 @@ import pytest
 from kafka_classes import jar_sums
 
 from kreplica.errors import SandboxError
-from kreplica.sandbox import jars
-from kreplica.sandbox.jars import Jar, class_path, locked_jars, repository
-from kreplica.sandbox.releases import RELEASES, Mode, Release
+from kreplica.sandbox.distribution import jars
+from kreplica.sandbox.distribution.jars import Jar, class_path, locked_jars, repository
+from kreplica.sandbox.distribution.releases import RELEASES, Mode, Release
 
 CONTENTS = {f"demo{number}": f"content {number}".encode() for number in range(5)}
 

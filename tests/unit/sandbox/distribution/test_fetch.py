@@ -10,8 +10,8 @@ from xml.etree import ElementTree
 import pytest
 
 from kreplica.errors import SandboxError
-from kreplica.sandbox import jars
-from kreplica.sandbox.jars import PASSWORD, encode_jks, is_intact, locked_jars, trusted_certificates
+from kreplica.sandbox.distribution import jars
+from kreplica.sandbox.distribution.jars import PASSWORD, encode_jks, is_intact, locked_jars, trusted_certificates
 from kreplica.system.java import JavaRuntime, find_java
 
 SMALL = tuple(jar for jar in locked_jars("3.9.2") if jar.artifact in ("slf4j-reload4j", "jopt-simple"))

@@ -65,7 +65,7 @@ def locked_jars(kafka_version: str) -> tuple[Jar, ...]:
     Raises:
         SandboxError: There is no lock list for that version.
     """
-    resource = files("kreplica.sandbox") / "lock_lists" / f"{kafka_version}.txt"
+    resource = files("kreplica.sandbox.distribution") / "lock_lists" / f"{kafka_version}.txt"
     if not resource.is_file():
         raise SandboxError(f"the sandbox has no Kafka {kafka_version}")
     lines = resource.read_text(encoding="utf-8").splitlines()

@@ -16,11 +16,11 @@ from pathlib import Path
 from kreplica.errors import SandboxError
 from kreplica.formats.log_directory.meta_properties import META_PROPERTIES
 from kreplica.formats.schema import uuid_text
-from kreplica.sandbox.nodes import Node, Role, SandboxState, controller_ids
-from kreplica.sandbox.properties import controller_address, log_directories
-from kreplica.sandbox.releases import release_named
-from kreplica.sandbox.server_logs import CONSOLE_FILE, reason_of_failure, write_tool_logging
-from kreplica.sandbox.tools import run_tool
+from kreplica.sandbox.distribution.releases import release_named
+from kreplica.sandbox.distribution.tools import run_tool
+from kreplica.sandbox.servers.logs import CONSOLE_FILE, reason_of_failure, write_tool_logging
+from kreplica.sandbox.servers.nodes import Node, Role, SandboxState, controller_ids
+from kreplica.sandbox.servers.properties import controller_address, log_directories
 from kreplica.system.pool import Pool
 
 FORMAT_SECONDS = 60.0

@@ -11,9 +11,9 @@ import pytest
 
 from kreplica.errors import SandboxError
 from kreplica.sandbox import Listener, Mode, Role, SandboxSettings
-from kreplica.sandbox.nodes import Node, SandboxState, load_state, recorded_ports, sandbox_names, save_state
 from kreplica.sandbox.processes import ProcessIdentity, exclusive
-from kreplica.sandbox.server_logs import reason_of_failure
+from kreplica.sandbox.servers.logs import reason_of_failure
+from kreplica.sandbox.servers.nodes import Node, SandboxState, load_state, recorded_ports, sandbox_names, save_state
 
 
 def record(name: str, first_port: int) -> SandboxState:

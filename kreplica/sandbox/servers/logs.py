@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from kreplica.sandbox.releases import release_named
+from kreplica.sandbox.distribution.releases import release_named
 
 LOG_FILE = "server.log"
 CONSOLE_FILE = "console.log"

@@ -8,7 +8,7 @@ from zipfile import ZipFile
 import pytest
 
 from kreplica.errors import SandboxError
-from kreplica.sandbox.tools import main_class
+from kreplica.sandbox.distribution.tools import main_class
 
 NEW, OLD = "org.apache.kafka.tools.TopicCommand", "kafka.admin.TopicCommand"
 

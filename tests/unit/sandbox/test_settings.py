@@ -11,9 +11,9 @@ import pytest
 from kreplica.errors import SandboxError, UsageError
 from kreplica.sandbox import Listener, Mode, Role, SandboxSettings, mode_of
 from kreplica.sandbox import processes as ports
-from kreplica.sandbox.nodes import Node, controller_ids, listener_names, roles_of
 from kreplica.sandbox.processes import choose_ports, is_free
-from kreplica.sandbox.properties import client_properties, render, server_properties, zookeeper_properties
+from kreplica.sandbox.servers.nodes import Node, controller_ids, listener_names, roles_of
+from kreplica.sandbox.servers.properties import client_properties, render, server_properties, zookeeper_properties
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kreplica.errors import SandboxError
-from kreplica.sandbox.nodes import Node, Role, SandboxState
+from kreplica.sandbox.servers.nodes import Node, Role, SandboxState
 from kreplica.sandbox.settings import SandboxSettings
 
 launch = import_module("kreplica.sandbox.launch")  # the package has a function of that name

@@ -12,8 +12,8 @@ from pathlib import Path
 import msgspec
 
 from kreplica.errors import SandboxError
+from kreplica.sandbox.distribution.releases import Mode
 from kreplica.sandbox.processes import LOOPBACK, ProcessIdentity
-from kreplica.sandbox.releases import Mode
 from kreplica.sandbox.settings import Listener, SandboxSettings
 from kreplica.system.durable_files import write_whole
 from kreplica.system.untrusted_files import MalformedError, decode_json, read_whole

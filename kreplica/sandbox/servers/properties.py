@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from kreplica.model.settings import MIN_ISR
-from kreplica.sandbox.nodes import ZOOKEEPER_ID, Node, Role, security_protocols
+from kreplica.sandbox.distribution.releases import Mode, Release, release_named
 from kreplica.sandbox.processes import LOOPBACK
-from kreplica.sandbox.releases import Mode, Release, release_named
+from kreplica.sandbox.servers.nodes import ZOOKEEPER_ID, Node, Role, security_protocols
 from kreplica.sandbox.settings import Listener, SandboxSettings
 
 JAAS = "org.apache.kafka.common.security"

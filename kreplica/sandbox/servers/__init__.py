@@ -1,0 +1,1 @@
+"""Servers of a sandbox: their roles and ports, properties, formatted directories and logs."""
