@@ -49,16 +49,16 @@ check: lint ## style, types, layering and the quick tests: no broker, no Spark; 
 	$(BIN)/pytest $(QUICK) tests/unit tests/cli tests/completions tests/docs --ignore tests/docs/test_examples.py
 
 archives: $(READY) ## archives of Kafka's and Spark's classes, once for each Java: less processor time at each start
-	@$(BIN)/python tests/support/class_archives.py 4.3.1 3.9.2
+	@$(BIN)/python tests/support/real_clusters/class_archives.py 4.3.1 3.9.2
 	@$(BIN)/kreplica audit prepare || echo 'audits go on without an archive'
 
 changed: $(READY) ## the quick tests that the changed files reach, by imports
-	@files=$$($(BIN)/python tests/support/tests_of.py --changed); \
+	@files=$$($(BIN)/python tests/support/suite/tests_of.py --changed); \
 	  if [ -n "$$files" ]; then $(BIN)/pytest $(QUICK) $$files; else echo 'no changed file reaches a test'; fi
 
 tests-of: $(READY) ## the quick tests that a file reaches: make tests-of FILE=kreplica/store/layout.py
 	@test -n '$(FILE)' || { echo 'error: name a file: make tests-of FILE=kreplica/store/layout.py' >&2; exit 2; }
-	@files=$$($(BIN)/python tests/support/tests_of.py $(FILE)); \
+	@files=$$($(BIN)/python tests/support/suite/tests_of.py $(FILE)); \
 	  if [ -n "$$files" ]; then $(BIN)/pytest $(QUICK) $$files; else echo 'no test reaches $(FILE)'; fi
 
 search: $(READY) ## new random examples, then fuzzed decoders, for an hour or two: SEED=, EXAMPLES=, SECONDS=
@@ -66,14 +66,14 @@ search: $(READY) ## new random examples, then fuzzed decoders, for an hour or tw
 	  EXAMPLES=$(EXAMPLES) $(BIN)/pytest -n $(PROCESSES) --dist loadgroup --timeout 0 --hypothesis-profile=search \
 	  --hypothesis-seed=$$seed -m 'hypothesis and not kafka and not spark'
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --constraints constraints.txt --build-constraints constraints.txt --editable '.[search]'
-	$(BIN)/python tests/support/fuzz_decoders.py --seconds $(SECONDS)
+	$(BIN)/python tests/support/fuzzing/decoders.py --seconds $(SECONDS)
 
 traces: $(READY) ## a real cluster under random faults, its decisions held against the rules: MODE=, MINUTES=, SEED=
-	$(BIN)/python tests/support/random_faults.py --mode $(or $(MODE),kraft) --minutes $(or $(MINUTES),30) \
+	$(BIN)/python tests/support/real_clusters/random_faults.py --mode $(or $(MODE),kraft) --minutes $(or $(MINUTES),30) \
 	  $(if $(SEED),--seed $(SEED))
 
 mutants: $(READY) ## change lines one at a time, record what the tests notice: AREA=, COUNT=, SEED=
-	$(BIN)/python tests/support/mutants.py --area $(or $(AREA),all) --count $(or $(COUNT),15) --seed $(or $(SEED),1)
+	$(BIN)/python tests/support/suite/mutants.py --area $(or $(AREA),all) --count $(or $(COUNT),15) --seed $(or $(SEED),1)
 
 lint: $(READY) ## style, types, layering
 	$(BIN)/ruff check .
@@ -89,8 +89,8 @@ docs: $(READY) ## write docs/reference from the code
 	$(BIN)/python docs/generator/generate.py docs/reference
 
 golden: $(READY) ## ask Kafka's own classes anew, by Java 17 and Maven: make golden FILE=leader-epochs.txt
-	$(BIN)/python tests/support/kafka_classes.py $(FILE)
-	$(BIN)/python tests/support/golden_releases.py
+	$(BIN)/python tests/support/releases/kafka_classes.py $(FILE)
+	$(BIN)/python tests/support/releases/golden_tables.py
 
 completions: $(READY) ## write completions/ from the program
 	$(BIN)/python docs/generator/generate.py completions

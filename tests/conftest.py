@@ -17,8 +17,8 @@ from kreplica.config import secrets
 
 SUPPORT = Path(__file__).parent / "support"
 sys.path.insert(0, str(SUPPORT))
-pytest.register_assert_rewrite(*(path.stem for path in SUPPORT.glob("*.py")))
-pytest_plugins = ["assertion_counter"]
+pytest.register_assert_rewrite(*(path.stem for path in SUPPORT.iterdir()))
+pytest_plugins = ["suite.assertion_counter"]
 
 ROOT = Path(__file__).parent.parent
 PROGRAM = Path(sys.executable).with_name("kreplica")
@@ -118,7 +118,7 @@ def no_secret_of_another_test() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def no_sandbox_outlives_this_process(tmp_path_factory: pytest.TempPathFactory) -> None:
     """For what starts sandboxes: where this process cannot stop them, because it was killed, another does."""
-    from reaper import start_reaper
+    from real_clusters.reaper import start_reaper
 
     start_reaper(tmp_path_factory.getbasetemp())
 

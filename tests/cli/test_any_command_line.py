@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from command_lines import GOLDEN, prepare
+from answers.command_lines import GOLDEN, prepare
 from examples import examples
 from hypothesis import given
 from hypothesis import strategies as st

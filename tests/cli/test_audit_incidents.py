@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fleet_histories import PlantedCluster, ingest_into
-from histories import HOUR, MARCH
-from history_folders import moment
-from planted_incidents import larger, restart, start, stop
+from histories.clusters import PlantedCluster, ingest_into
+from histories.folders import moment
+from histories.observations import HOUR, MARCH
+from planted.incidents import larger, restart, start, stop
 
 from kreplica.system.stores.storage import LocalStorage
 

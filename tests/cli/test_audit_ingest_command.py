@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from history_folders import contents, newest_files
+from histories.folders import contents, newest_files
 
 TOPICS = """Topic: t\tPartitionCount: 1\tReplicationFactor: 1\tConfigs: a=b
 \tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 1\tIsr: 1

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_lines import FLEET
-from generated_clusters import partition
-from planted_histories import keep, taken
+from answers.command_lines import FLEET
+from clusters.generated import partition
+from planted.histories import keep, taken
 
 from kreplica.monitoring.snapshots.ingestion import ingest_dumps
 

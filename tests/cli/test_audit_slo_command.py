@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from generated_clusters import partition
-from planted_histories import keep, taken
+from clusters.generated import partition
+from planted.histories import keep, taken
 
 
 @pytest.fixture(scope="module")

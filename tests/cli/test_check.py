@@ -7,9 +7,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import plain_findings
 import pytest
-from generated_clusters import hidden, partition, snapshot_of
+from clusters.generated import hidden, partition, snapshot_of
+from plain import findings as plain_findings
 
 from kreplica.sources.dumps.dump import read_sample
 from kreplica.store.writing import write_snapshot

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_lines import ANSWERED, LIVE, prepare, words
+from answers.command_lines import ANSWERED, LIVE, prepare, words
 
 from commands.completions.tree import Command, command_tree
 from commands.main import build_app
@@ -44,7 +44,7 @@ def documented(root: Path) -> dict[str, tuple[str, list[str]]]:
 
 def test_every_command_with_forms_is_held_to_them_here_or_on_real_brokers(root: Path) -> None:
     differing = {*ANSWERED, *LIVE} ^ {path_of(command) for command in TREE if "--output" in flags(command)}
-    assert not differing, f"give a line in ANSWERED or LIVE of tests/support/command_lines.py: {differing}"
+    assert not differing, f"give a line in ANSWERED or LIVE of tests/support/answers/command_lines.py: {differing}"
     assert not ANSWERED.keys() & LIVE.keys()
     for command, file in LIVE.items():
         text = (root / file).read_text(encoding="utf-8")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from log_directories import REPLICATION, batch, close, write_checkpoint, write_meta, write_partition
+from log_files.log_directories import REPLICATION, batch, close, write_checkpoint, write_meta, write_partition
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "kafka-4.3.1"
 

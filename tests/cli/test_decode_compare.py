@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from log_directories import REPLICATION, batch, write_checkpoint, write_meta, write_partition
+from log_files.log_directories import REPLICATION, batch, write_checkpoint, write_meta, write_partition
 
 from kreplica.formats import file_bytes
 

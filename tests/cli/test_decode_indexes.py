@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
-from failing_disk import fail_pages
+from log_files.failing_disk import fail_pages
 
 PARTITION = Path(__file__).parents[1] / "golden" / "kafka-4.3.1" / "clean" / "broker-1" / "data" / "payments-2"
 

@@ -12,10 +12,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from flipped_bits import flip
+from log_files.flipped_bits import flip
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
-from kafka_dumps import GOLDEN, dumped
+from log_files.kafka_dumps import GOLDEN, dumped
 
 NODE = GOLDEN / "kafka-4.3.1" / "killed-all" / "broker-1"
 DATA = NODE / "data"

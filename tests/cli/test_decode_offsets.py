@@ -18,8 +18,8 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from flipped_bits import flip
-from record_batches import PlainRecord, batch_bytes
+from log_files.flipped_bits import flip
+from log_files.record_batches import PlainRecord, batch_bytes
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "kafka-4.3.1"
 BROKER = GOLDEN / "clean" / "broker-1"

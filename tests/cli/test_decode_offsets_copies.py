@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from log_directories import write_meta
+from log_files.log_directories import write_meta
 
 BROKER = Path(__file__).parents[1] / "golden" / "kafka-4.3.1" / "clean" / "broker-1"
 BILLING = "data/__consumer_offsets-9"

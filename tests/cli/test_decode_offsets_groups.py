@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
-from kafka_dumps import GOLDEN
-from record_batches import PlainRecord, batch_bytes
+from log_files.kafka_dumps import GOLDEN
+from log_files.record_batches import PlainRecord, batch_bytes
 
 HOME = GOLDEN / "kafka-4.3.1"
 NODE = HOME / "clean" / "broker-1"

@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from dump_log import DumpedFile, dumped_files
+from log_files.dump_log import DumpedFile, dumped_files
 
 from kreplica.formats.segments.rows import BatchRows
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from flipped_bits import flip
-from kafka_dumps import GOLDEN, dumped, numbers
-from log_directories import batch, close, write_checkpoint, write_partition
+from log_files.flipped_bits import flip
+from log_files.kafka_dumps import GOLDEN, dumped, numbers
+from log_files.log_directories import batch, close, write_checkpoint, write_partition
 
 HOME = GOLDEN / "kafka-4.3.1" / "clean" / "broker-1"
 DUMP = GOLDEN / "kafka-4.3.1" / "dump-clean" / "broker-1" / "indexes.txt"

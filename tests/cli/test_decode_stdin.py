@@ -20,7 +20,7 @@ import pytest
 from commands.decode import stdin
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
-from kafka_dumps import GOLDEN
+from log_files.kafka_dumps import GOLDEN
 
 BROKER = GOLDEN / "kafka-4.3.1" / "killed-all" / "broker-1" / "data"
 SEGMENT = f"{0:020}.log"

@@ -14,12 +14,12 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from flipped_bits import flip
+from log_files.flipped_bits import flip
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
-from kafka_dumps import GOLDEN, dumped, end_offsets, numbers
-from log_directories import batch, write_meta, write_partition
-from record_batches import PlainRecord, batch_bytes
+from log_files.kafka_dumps import GOLDEN, dumped, end_offsets, numbers
+from log_files.log_directories import batch, write_meta, write_partition
+from log_files.record_batches import PlainRecord, batch_bytes
 
 HOME = GOLDEN / "kafka-4.3.1"
 NODE = HOME / "killed-all" / "broker-1"

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from generated_clusters import snapshot_of
-from planted_faults import FAULTS, Planted
+from clusters.generated import snapshot_of
+from planted.faults import FAULTS, Planted
 
 from kreplica.store.writing import write_snapshot
 

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from gate_situations import GATES, ON_DUMPS
-from generated_clusters import hidden, partition, snapshot_of
+from clusters.gate_situations import GATES, ON_DUMPS
+from clusters.generated import hidden, partition, snapshot_of
 
 from kreplica.model.snapshot import ClusterSnapshot, Gap, utc_now
 from kreplica.model.tables.schema import QUORUM

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from generated_clusters import snapshot_of
+from clusters.generated import snapshot_of
 
 from kreplica.history.ingest import Candidate, ingest
 from kreplica.history.months.month import Incoming

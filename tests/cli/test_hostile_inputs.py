@@ -22,9 +22,9 @@ import cramjam
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from bounded_runs import Bounded, Ended, run_bounded
-from record_batches import PlainRecord, batch_bytes, record_bytes
-from varints import varint
+from answers.bounded_runs import Bounded, Ended, run_bounded
+from log_files.record_batches import PlainRecord, batch_bytes, record_bytes
+from log_files.varints import varint
 
 from kreplica.sources.dumps.dump import read_sample
 from kreplica.store.writing import write_snapshot

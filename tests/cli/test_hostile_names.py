@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from record_batches import PlainRecord, batch_bytes
+from log_files.record_batches import PlainRecord, batch_bytes
 
 from commands.completions.tree import Command, command_tree
 from commands.main import build_app, run

@@ -18,8 +18,8 @@ from typing import Any
 
 import msgspec
 import pytest
-from command_lines import ANSWERED, BROKER, COPIES, MUTED, PARTITION, prepare
-from paper_cluster import PaperCluster, away
+from answers.command_lines import ANSWERED, BROKER, COPIES, MUTED, PARTITION, prepare
+from clusters.paper import PaperCluster, away
 
 import kreplica as library
 from commands.completions.tree import Command, command_tree

@@ -10,8 +10,8 @@ from subprocess import Popen
 from typing import Any
 
 import pytest
-from history_folders import contents
-from object_store import SECRET, ObjectStore, object_store
+from histories.folders import contents
+from loopback.object_store import SECRET, ObjectStore, object_store
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from generated_clusters import hidden, partition, snapshot_of
+from clusters.generated import hidden, partition, snapshot_of
 
 from kreplica.store.writing import write_snapshot
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from generated_clusters import hidden, partition, snapshot_of
+from clusters.generated import hidden, partition, snapshot_of
 
 from commands.recommend.answer import connection_options
 from commands.shared.options.common import SourceOptions

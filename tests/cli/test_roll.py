@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from generated_clusters import hidden, partition, snapshot_of
+from clusters.generated import hidden, partition, snapshot_of
 
 from kreplica.config.handle import ClusterHandle
 from kreplica.monitoring import clusters

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import pytest
-from screens import COMMANDS, SCREENS, WIDTHS, shown
+from answers.screens import COMMANDS, SCREENS, WIDTHS, shown
 
 
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_screens_are_those_that_were_kept(name: str, width: int) -> None:
     kept = (SCREENS / f"{name}.{width}.txt").read_text(encoding="utf-8")
-    assert shown(name, width) == kept, "look at what changed: python tests/support/screens.py; git diff tests/golden"
+    assert shown(name, width) == kept, (
+        "look at what changed: python tests/support/answers/screens.py; git diff tests/golden"
+    )
 
 
 @pytest.mark.parametrize("width", WIDTHS)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from generated_clusters import partition, snapshot_of
+from clusters.generated import partition, snapshot_of
 
 from commands.shared.options.common import SourceOptions
 from kreplica.config.handle import ClusterHandle

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from generated_clusters import hidden, partition, snapshot_of
+from clusters.generated import hidden, partition, snapshot_of
 
 from kreplica.model.tables.schema import QUORUM
 from kreplica.model.tables.table import Table

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
-from kafka_dumps import GOLDEN, dumped
+from log_files.kafka_dumps import GOLDEN, dumped
 
 NODE = GOLDEN / "kafka-4.3.1" / "killed-all" / "broker-1"
 DATA = NODE / "data"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gate_situations import PLACES, as_markdown
+from clusters.gate_situations import PLACES, as_markdown
 
 PAGE = Path(__file__).parents[2] / "docs" / "gates.md"
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from histories import observed
-from history_folders import TYPED, candidate, defined_runs
+from histories.folders import TYPED, candidate, defined_runs
+from histories.observations import observed
 
 from kreplica import MetadataQuestion, decode_metadata, ingest_dumps
 from kreplica.history.ingest import ingest

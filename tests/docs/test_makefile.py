@@ -68,7 +68,7 @@ def test_a_search_says_its_seed_first_and_fuzzes_the_decoders(root: Path) -> Non
     assert 'seed=7; echo "seed $seed' in text
     assert "--hypothesis-profile=search" in text
     assert "--hypothesis-seed=$seed" in text
-    assert lines[-1] == ".venv/bin/python tests/support/fuzz_decoders.py --seconds 3"
+    assert lines[-1] == ".venv/bin/python tests/support/fuzzing/decoders.py --seconds 3"
     assert "--editable '.[search]'" in lines[-2], "else every later target would run a copy of the code as it is now"
 
 

@@ -165,8 +165,8 @@ def test_each_cause_is_found_worded_planted_and_documented(kind: CauseKind, root
     assert worded or f"CauseKind.{kind.name}" in inspect.getsource(cause_words), (
         "word it in commands/describe/causes.py"
     )
-    faults = (root / "tests" / "support" / "planted_faults.py").read_text(encoding="utf-8")
-    assert f"{kind.value} " in faults, "plant it in tests/support/planted_faults.py"
+    faults = (root / "tests" / "support" / "planted" / "faults.py").read_text(encoding="utf-8")
+    assert f"{kind.value} " in faults, "plant it in tests/support/planted/faults.py"
     table = (root / "docs" / "health.md").read_text(encoding="utf-8")
     assert f"\n| `{kind.value}` |" in table, "give it a line in the table of docs/health.md"
 

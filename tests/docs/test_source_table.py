@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from generated_clusters import NOON
+from clusters.generated import NOON
 
 from kreplica import ClusterHandle, ClusterSnapshot, read_snapshot
 from kreplica.model.tables.schema import BROKERS, PARTITIONS

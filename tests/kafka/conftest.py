@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from clusters import put_in_order
+from real_clusters.views import put_in_order
 
 from kreplica.sandbox import Mode, Sandbox, SandboxSettings, start
 

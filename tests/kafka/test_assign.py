@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from clusters import partitions
+from real_clusters.views import partitions
 
 from kreplica.sandbox import Sandbox
 

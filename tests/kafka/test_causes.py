@@ -16,9 +16,9 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from clusters import paused
-from live_causes import TRIPLES, causes, describe, document, missing, two_racks
-from moves import connection_to, start_move
+from real_clusters.causes import TRIPLES, causes, describe, document, missing, two_racks
+from real_clusters.moves import connection_to, start_move
+from real_clusters.views import paused
 from waiting import until
 
 from kreplica.sandbox import Sandbox

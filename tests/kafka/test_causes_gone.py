@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from live_causes import TRIPLES, causes, describe, document, missing, two_racks
+from real_clusters.causes import TRIPLES, causes, describe, document, missing, two_racks
 from waiting import until
 
 from kreplica.sandbox import Sandbox

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from class_archives import try_out
+from real_clusters.class_archives import try_out
 
 from kreplica.sandbox.distribution.jars import class_path
 from kreplica.sandbox.processes import write_class_path

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import pytest
-from consumer_heartbeat import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
-from conversations import OneBroker
-from real_coordinator import RealCoordinator
+from engine.conversations import OneBroker
+from real_clusters.consumer_heartbeat import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
+from real_clusters.coordinators import RealCoordinator
 from waiting import until
 
 from kreplica.engine.rules.groups.coordinator_partition import OFFSETS_TOPIC

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from clusters import commit, wait_until_out_of_isrs
+from real_clusters.views import commit, wait_until_out_of_isrs
 from waiting import until
 
 from kreplica.sandbox import Mode, Sandbox

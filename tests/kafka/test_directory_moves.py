@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from clusters import partitions
-from real_moves import fill
-from throttle_settings import assert_told_by_kafka_configs, throttles
+from real_clusters.moved_replicas import fill
+from real_clusters.throttle_settings import assert_told_by_kafka_configs, throttles
+from real_clusters.views import partitions
 from waiting import until
 
 from kreplica.config.handle import ClusterHandle

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from clusters import leaders, wait_for_leaders
+from real_clusters.views import leaders, wait_for_leaders
 
 from kreplica.config.handle import ClusterHandle
 from kreplica.control import elect

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from clusters import paused
 from confluent_kafka import Producer
+from real_clusters.views import paused
+from real_clusters.znodes import writer
 from waiting import until
-from znodes import writer
 
 from kreplica.engine.rules.controller.controller_election import controller_epoch
 from kreplica.sandbox import Listener, Mode, Sandbox

@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
-from clusters import paused
-from gate_situations import GATES, ON_KRAFT, ON_ZOOKEEPER, Situation
-from secured_cluster import grant
+from clusters.gate_situations import GATES, ON_KRAFT, ON_ZOOKEEPER, Situation
+from real_clusters.access import grant
+from real_clusters.views import paused
 
 from commands.main import run
 from kreplica.sandbox import Listener, Mode, Sandbox

@@ -12,8 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
 import pytest
-from conversations import OneBroker
-from real_coordinator import RealCoordinator
+from engine.conversations import OneBroker
+from real_clusters.coordinators import RealCoordinator
 from waiting import until
 
 from kreplica.engine.rules.groups.coordinator_partition import OFFSETS_TOPIC

@@ -10,8 +10,8 @@ import time
 from typing import Any
 
 import pytest
-from clusters import partitions, wait_for_leaders, wait_for_replicas
-from moves import connection_to, start_move
+from real_clusters.moves import connection_to, start_move
+from real_clusters.views import partitions, wait_for_leaders, wait_for_replicas
 from waiting import until
 
 from kreplica.sandbox import Mode, Sandbox

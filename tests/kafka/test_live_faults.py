@@ -7,7 +7,7 @@ import re
 import time
 
 import pytest
-from clusters import paused, produce, quorum_leader
+from real_clusters.views import paused, produce, quorum_leader
 
 from kreplica.config.handle import ClusterHandle
 from kreplica.errors import UnreachableError

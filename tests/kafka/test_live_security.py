@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from certificates import pkcs12_of, self_signed
-from secured_cluster import grant
-from token_endpoint import TokenAuthority, keys_allowed, settings_for_tokens, token_authority, with_tokens
+from loopback.certificates import pkcs12_of, self_signed
+from loopback.token_endpoint import TokenAuthority, keys_allowed, settings_for_tokens, token_authority, with_tokens
+from real_clusters.access import grant
 
 from kreplica.config.handle import ClusterHandle
 from kreplica.config.properties import translate

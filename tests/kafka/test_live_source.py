@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from clusters import commit, controller_other_than, produce, put_in_order, wait_until_out_of_isrs
-from moves import connection_to, start_move
+from real_clusters.moves import connection_to, start_move
+from real_clusters.views import commit, controller_other_than, produce, put_in_order, wait_until_out_of_isrs
 
 from kreplica.config.handle import ClusterHandle
 from kreplica.model.snapshot import ClusterSnapshot

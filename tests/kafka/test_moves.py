@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from clusters import partitions, produce, wait_for_leaders, wait_for_replicas, wait_until_out_of_isrs
-from throttle_settings import assert_told_by_kafka_configs, throttles
+from real_clusters.throttle_settings import assert_told_by_kafka_configs, throttles
+from real_clusters.views import partitions, produce, wait_for_leaders, wait_for_replicas, wait_until_out_of_isrs
 from waiting import until
 
 from kreplica.config.handle import ClusterHandle

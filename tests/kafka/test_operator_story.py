@@ -10,8 +10,8 @@ import time
 from pathlib import Path
 
 import pytest
-from clusters import partitions, quorum_leader, wait_for_leaders
-from moves import connection_to, start_move
+from real_clusters.moves import connection_to, start_move
+from real_clusters.views import partitions, quorum_leader, wait_for_leaders
 from waiting import until
 
 from kreplica.sandbox import Mode, ProcessState, Sandbox

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from clusters import leaders, wait_for_leaders, wait_for_replicas
+from real_clusters.views import leaders, wait_for_leaders, wait_for_replicas
 from waiting import until
 
 from kreplica.config.handle import ClusterHandle

@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from clusters import leaders
-from real_moves import (
+from real_clusters.moved_replicas import (
     SETTINGS,
     ask,
     described,
@@ -25,6 +24,7 @@ from real_moves import (
     put_moves_in_order,
     wait_until_moved,
 )
+from real_clusters.views import leaders
 from waiting import until
 
 from kreplica.control import settings as control_settings

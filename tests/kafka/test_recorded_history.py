@@ -15,8 +15,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from clusters import wait_for_leaders, wait_for_replicas
-from moves import connection_to, start_move
+from real_clusters.moves import connection_to, start_move
+from real_clusters.views import wait_for_leaders, wait_for_replicas
 from waiting import until
 
 import kreplica

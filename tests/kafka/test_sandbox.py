@@ -11,9 +11,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
-from clusters import end_offsets, leaders, paused, wait_for_leaders
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
+from real_clusters.views import end_offsets, leaders, paused, wait_for_leaders
 from waiting import until
 
 from kreplica.config.properties import translate

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from clusters import end_offsets
+from real_clusters.views import end_offsets
 from waiting import until
 
 from commands.main import run

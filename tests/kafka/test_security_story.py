@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from certificates import posing, self_signed
-from clusters import commit, leaders, wait_for_leaders, wait_for_replicas
-from secured_cluster import grant
+from loopback.certificates import posing, self_signed
+from real_clusters.access import grant
+from real_clusters.views import commit, leaders, wait_for_leaders, wait_for_replicas
 
 from commands.main import run
 from commands.shared.kafka_requests import COMMAND_REQUESTS

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 import pytest
-from conversations import OneBroker
-from real_coordinator import TRANSACTION, coordinator_of, exchange
-from record_batches import PlainRecord, batch_bytes
+from engine.conversations import OneBroker
+from log_files.record_batches import PlainRecord, batch_bytes
+from real_clusters.coordinators import TRANSACTION, coordinator_of, exchange
 from waiting import until
 
 from kreplica.engine.rules.replication.acknowledgement import ACKS_ALL

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from clusters import wait_for_leaders
 from kazoo.client import KazooClient
 from kazoo.security import make_digest_acl
-from moves import connection_to, start_move
+from real_clusters.moves import connection_to, start_move
+from real_clusters.views import wait_for_leaders
+from real_clusters.znodes import EMPTY_CLUSTER, state, write_tree, writer
 from waiting import until
-from znodes import EMPTY_CLUSTER, state, write_tree, writer
 
 from kreplica.config.handle import ClusterHandle
 from kreplica.control import zookeeper_election

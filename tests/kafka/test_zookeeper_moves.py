@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 from kazoo.client import KazooClient
-from moves import connection_to, start_move
+from real_clusters.moves import connection_to, start_move
+from real_clusters.znodes import writer
 from waiting import until
-from znodes import writer
 
 from kreplica.engine import SECOND, At, Step, TopicSetup, Trace, cluster, simulate, version_named
 from kreplica.engine.fault_plan import Reassign

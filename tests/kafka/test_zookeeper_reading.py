@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 from kazoo.client import KazooClient
 from kazoo.security import make_digest_acl
-from znodes import EMPTY_CLUSTER, encoded, state, write_tree, writer
-from zookeeper_server import Server, zookeeper_server
+from real_clusters.znodes import EMPTY_CLUSTER, encoded, state, write_tree, writer
+from real_clusters.zookeeper_server import Server, zookeeper_server
 
 import kreplica.monitoring.comparison
 from commands.main import run

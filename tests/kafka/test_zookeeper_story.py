@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from clusters import controller_other_than, wait_until_out_of_isrs
-from moves import connection_to, start_move
-from znodes import encoded, writer
+from real_clusters.moves import connection_to, start_move
+from real_clusters.views import controller_other_than, wait_until_out_of_isrs
+from real_clusters.znodes import encoded, writer
 
 from commands.main import run
 from kreplica.config.handle import ClusterHandle

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.request import urlopen
 
 import pytest
-from history_folders import contents
-from logged_fleet import (
+from histories.folders import contents
+from histories.logged_fleet import (
     BUCKET,
     DUMPS,
     HISTORY,
@@ -28,7 +28,7 @@ from logged_fleet import (
     ingested,
     make_logged_fleet,
 )
-from object_store import object_store
+from loopback.object_store import object_store
 
 from analyzers.sessions.class_path import class_path
 from analyzers.sessions.spark_classes import beginning_with_archive

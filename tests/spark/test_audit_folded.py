@@ -9,12 +9,12 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
+from clusters.generated import partition, snapshot_of
 from examples import examples
-from expected_spans import expected_spans, identity, repeated
-from generated_clusters import partition, snapshot_of
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from msgspec import structs
+from plain.spans import expected_spans, identity, repeated
 
 from analyzers.fleet_audit import run_audit
 from analyzers.reading.folded import folded

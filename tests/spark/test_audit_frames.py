@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 from examples import examples
-from expected_spans import expected_findings, expected_spans, identity, repeated
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from msgspec import structs
+from plain.spans import expected_findings, expected_spans, identity, repeated
 
 from kreplica.health.listing import count_all
 from kreplica.health.rules import GROUP_RULES, PARTITION_RULES, Severity

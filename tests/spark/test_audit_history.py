@@ -11,13 +11,13 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from clusters.generated import hidden, partition, snapshot_of
 from examples import examples
-from expected_spans import expected_spans, identity, repeated, told
-from generated_clusters import hidden, partition, snapshot_of
-from history_logs import slice_of
+from histories.logs import slice_of
 from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 from msgspec import structs
+from plain.spans import expected_spans, identity, repeated, told
 
 from kreplica.errors import InputError, UsageError
 from kreplica.health.listing import count_all

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from object_store import SECRET, ObjectStore, object_store
+from loopback.object_store import SECRET, ObjectStore, object_store
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 

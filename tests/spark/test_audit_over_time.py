@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
 import pytest
-from fleet_histories import PlantedCluster, chosen_of
+from histories.clusters import PlantedCluster, chosen_of
 
 from analyzers.rows import SnapshotFinding, SpanFinding
 from analyzers.rules.over_time import found_over_time, span_order

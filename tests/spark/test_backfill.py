@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from history_folders import contents
+from histories.folders import contents
 
 from analyzers import backfill
 from analyzers.backfill import FEW, SparkWorkers, unfit, workers_for

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from fleet_histories import PlantedCluster, chosen_of
+from histories.clusters import PlantedCluster, chosen_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

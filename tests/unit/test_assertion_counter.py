@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import assertion_counter
+from suite import assertion_counter
 
 TESTS = """
 import warnings

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from boundaries import PLAYED, ROWS, SOURCE, Boundary, boundaries, cases_of, comes_out_otherwise
-from golden_releases import BEGIN, END, HELD, PAGE, WHOLE, classes_of, groups, table, version_of
-from kafka_classes import ANSWERS, Program, answers, jar_sums, programs
+from releases.boundaries import PLAYED, ROWS, SOURCE, Boundary, boundaries, cases_of, comes_out_otherwise
+from releases.golden_tables import BEGIN, END, HELD, PAGE, WHOLE, classes_of, groups, table, version_of
+from releases.kafka_classes import ANSWERS, Program, answers, jar_sums, programs
 
 
 @pytest.mark.parametrize("program", programs(), ids=lambda program: f"{program.file}-{program.source}")

@@ -7,8 +7,8 @@ import importlib
 import tomllib
 from pathlib import Path
 
-import mutants
 import pytest
+from suite import mutants
 
 
 @pytest.mark.parametrize(

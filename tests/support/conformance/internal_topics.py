@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import count
 
-from real_coordinator import GROUP, TRANSACTION, coordinator_of
+from real_clusters.coordinators import GROUP, TRANSACTION, coordinator_of
 
 from conformance.script import Row
 from conformance.sweep import Cast

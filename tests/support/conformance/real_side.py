@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from real_moves import handle_of
+from real_clusters.moved_replicas import handle_of
 from waiting import until
 
 from conformance import script

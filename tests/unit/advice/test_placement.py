@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 
-from generated_clusters import partition, snapshot_of
+from clusters.generated import partition, snapshot_of
 from hypothesis import given
 from hypothesis import strategies as st
 

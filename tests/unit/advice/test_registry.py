@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from generated_clusters import partition, snapshot_of
+from clusters.generated import partition, snapshot_of
 
 from kreplica.advice.advise import OWN_RULES, advise, all_rules
 from kreplica.advice.facts import ClusterFacts

@@ -7,9 +7,9 @@ fails here.
 from __future__ import annotations
 
 import pytest
-from advice_cases import CASES
-from advised_clusters import ALTER, ELR, Client, Cluster, Subject, rf
-from generated_clusters import partition, snapshot_of
+from clusters.advice_cases import CASES
+from clusters.advised import ALTER, ELR, Client, Cluster, Subject, rf
+from clusters.generated import partition, snapshot_of
 
 from kreplica.advice.advise import OWN_RULES, advise, advise_client
 from kreplica.advice.broker_rules import BROKER_RULES
@@ -38,7 +38,7 @@ def one(advice: Advice) -> Recommendation:
 
 def test_every_rule_has_its_cases() -> None:
     differing = CASES.keys() ^ RULES.keys()
-    assert not differing, f"give three cases in tests/support/advice_cases.py: {differing}"
+    assert not differing, f"give three cases in tests/support/clusters/advice_cases.py: {differing}"
     assert list(CASES) == list(RULES)
 
 

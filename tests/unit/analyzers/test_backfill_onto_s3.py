@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from history_folders import contents
-from object_store import SECRET, ObjectStore, object_store
+from histories.folders import contents
+from loopback.object_store import SECRET, ObjectStore, object_store
 
 from analyzers import backfill
 from kreplica.history.backfill import MonthTask

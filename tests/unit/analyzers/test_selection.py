@@ -12,7 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from generated_clusters import partition, snapshot_of
+from clusters.generated import partition, snapshot_of
 
 from kreplica.errors import InputError
 from kreplica.model.tables.schema import SCHEMA_VERSION

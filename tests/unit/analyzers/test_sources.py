@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from histories import HOUR, MARCH, observed
-from history_folders import candidate, moment
-from history_logs import Log, taken_in
+from histories.folders import candidate, moment
+from histories.logs import Log, taken_in
+from histories.observations import HOUR, MARCH, observed
 
 from analyzers.reading.sources import Source, Sources
 from kreplica.errors import InputError

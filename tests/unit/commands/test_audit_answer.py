@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from generated_clusters import NOON, hidden, partition, snapshot_of
+from clusters.generated import NOON, hidden, partition, snapshot_of
 
 from analyzers.fleet_audit import MOST_NAMED, Audited
 from commands.audit.answer import answer_to

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from generated_clusters import NOON, partition, snapshot_of
+from clusters.generated import NOON, partition, snapshot_of
 from rich.console import Console
 
 import analyzers.new_findings

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from generated_clusters import hidden, partition, snapshot_of
+from clusters.generated import hidden, partition, snapshot_of
 
 from analyzers.audit import MOST_HELD, Tally
 from analyzers.fleet_audit import Audited

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, cast
 
-from generated_clusters import NOON, partition, snapshot_of
+from clusters.generated import NOON, partition, snapshot_of
 from rich.console import Console
 
 from analyzers.audit import SnapshotCounts, Tally

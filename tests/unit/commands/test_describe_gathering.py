@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from generated_clusters import partition, snapshot_of
+from clusters.generated import partition, snapshot_of
 
 from commands.describe.gathering import gathered, print_groups
 from commands.shared.printing.screen import MOST_LISTED

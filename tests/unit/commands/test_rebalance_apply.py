@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from paper_cluster import PaperCluster, away
+from clusters.paper import PaperCluster, away
 
 from commands.main import run
 from kreplica.execution.journal import JOURNAL, Event, entry

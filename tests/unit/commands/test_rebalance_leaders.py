@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from generated_clusters import partition, snapshot_of
+from clusters.generated import partition, snapshot_of
 
 from commands.main import run
 from commands.rebalance import leaders

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from generated_clusters import partition, snapshot_of
-from moving_cluster import MovingCluster
+from clusters.generated import partition, snapshot_of
+from clusters.moving import MovingCluster
 
 from commands.main import run
 from commands.rebalance import moves

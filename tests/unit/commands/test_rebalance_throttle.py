@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from moved_plans import OPTIONS, Moved
+from plans.moved import OPTIONS, Moved
 
 import kreplica as library
 from commands.main import run

@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 import pytest
-from answering_broker import AnsweringBroker
-from generated_clusters import partition, snapshot_of
-from settings_broker import BROKER, TOPIC, SettingsBroker
+from clusters.generated import partition, snapshot_of
+from loopback.answering_broker import AnsweringBroker
+from loopback.settings_broker import BROKER, TOPIC, SettingsBroker
 
 import kreplica as library
 from commands.main import run

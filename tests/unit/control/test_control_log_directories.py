@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from answering_broker import AnsweringBroker
+from loopback.answering_broker import AnsweringBroker
 
 from kreplica.config.handle import ClusterHandle
 from kreplica.control.log_directories import DirectoryResult, alter_log_directories

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from answering_broker import AnsweringBroker, LateBroker
+from loopback.answering_broker import AnsweringBroker, LateBroker
 
 from kreplica.config.handle import ClusterHandle
 from kreplica.control import reassign

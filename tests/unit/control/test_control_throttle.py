@@ -7,8 +7,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
-from answering_broker import AnsweringBroker
-from settings_broker import APPEND, BROKER, CLUSTER_AUTHORIZATION_FAILED, DELETE, SET, SUBTRACT, TOPIC, SettingsBroker
+from loopback.answering_broker import AnsweringBroker
+from loopback.settings_broker import (
+    APPEND,
+    BROKER,
+    CLUSTER_AUTHORIZATION_FAILED,
+    DELETE,
+    SET,
+    SUBTRACT,
+    TOPIC,
+    SettingsBroker,
+)
 
 from kreplica.config.handle import ClusterHandle
 from kreplica.control import throttle

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from paper_cluster import PaperCluster, away
+from clusters.paper import PaperCluster, away
 
 from kreplica.config.handle import ClusterHandle
 from kreplica.execution.executor import Pace, Session

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from generated_clusters import hidden, snapshot_of
+from clusters.generated import hidden, snapshot_of
 
 from kreplica.execution.drift import StepCheck, got_worse, look, trouble
 

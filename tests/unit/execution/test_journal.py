@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from clusters.paper import PaperCluster, away
 from hypothesis import given
 from hypothesis import strategies as st
-from paper_cluster import PaperCluster, away
 
 from kreplica.config.handle import ClusterHandle
 from kreplica.errors import ChangeRefusedError, InputError, UsageError

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-DRIVER = Path(__file__).parents[2] / "support" / "kill_points.py"
+DRIVER = Path(__file__).parents[2] / "support" / "plans" / "kill_points.py"
 
 
 @pytest.mark.parametrize(

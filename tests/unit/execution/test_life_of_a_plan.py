@@ -11,11 +11,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from clusters.paper import PaperCluster, away
 from examples import examples
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from paper_cluster import PaperCluster, away
 
 from kreplica.config.handle import ClusterHandle
 from kreplica.execution.elections import apply

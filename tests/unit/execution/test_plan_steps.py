@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from generated_clusters import partition, snapshot_of
+from clusters.generated import partition, snapshot_of
 
 from kreplica.execution.plan import plan_leaders
 from kreplica.planner.preferred_leaders import plan_elections

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from fleet_histories import PlantedCluster, chosen_of, hours
+from histories.clusters import PlantedCluster, chosen_of, hours
 
 from analyzers.rules.over_time import refuse_without_group
 from kreplica.errors import UsageError

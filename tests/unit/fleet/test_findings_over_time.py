@@ -7,8 +7,8 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from fleet_histories import PlantedCluster, chosen_of
-from planted_incidents import larger, start, stop
+from histories.clusters import PlantedCluster, chosen_of
+from planted.incidents import larger, start, stop
 
 from kreplica.fleet.cluster import ClusterHistory
 from kreplica.fleet.finding import Certainty, FleetFinding

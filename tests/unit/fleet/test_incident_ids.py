@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from fleet_histories import PlantedCluster, ingest_into
-from histories import HOUR, MARCH
-from history_folders import moment
-from planted_incidents import stop
+from histories.clusters import PlantedCluster, ingest_into
+from histories.folders import moment
+from histories.observations import HOUR, MARCH
+from planted.incidents import stop
 
 from kreplica.errors import UsageError
 from kreplica.fleet.cluster import ClusterHistory

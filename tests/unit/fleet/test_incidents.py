@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from fleet_histories import PlantedCluster
-from planted_incidents import larger, restart, start, stop, times_of, told_of
+from histories.clusters import PlantedCluster
+from planted.incidents import larger, restart, start, stop, times_of, told_of
 
 from kreplica.fleet.finding import Certainty
 from kreplica.fleet.incidents.incident import Incident

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from fleet_histories import PlantedCluster, ingest_into
-from histories import HOUR, MARCH
-from history_folders import moment
+from histories.clusters import PlantedCluster, ingest_into
+from histories.folders import moment
+from histories.observations import HOUR, MARCH
 
 from kreplica.fleet import judging
 from kreplica.fleet.cluster import ClusterHistory

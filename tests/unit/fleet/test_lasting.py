@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from examples import examples
-from histories import KEYS, MARCH, observations, observed
-from history_folders import FIXED, candidate, values
+from histories.folders import FIXED, candidate, values
+from histories.observations import KEYS, MARCH, observations, observed
 from hypothesis import example, given
 
 from kreplica.fleet.lasting import lasting

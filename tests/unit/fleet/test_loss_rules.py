@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from generated_clusters import partition, snapshot_of
+from clusters.generated import partition, snapshot_of
 
 from kreplica.fleet.availability.losses import Loss, LossRules, LostKind
 from kreplica.health.impact.vocabulary import FAILURE_IMPACTS, Impact

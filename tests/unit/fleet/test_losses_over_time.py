@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from clusters.generated import Cluster, clusters, partition, snapshot_of
 from examples import examples
-from generated_clusters import Cluster, clusters, partition, snapshot_of
-from histories import HOUR, MARCH
-from history_folders import moment
-from history_logs import Log, taken_in
+from histories.folders import moment
+from histories.logs import Log, taken_in
+from histories.observations import HOUR, MARCH
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fleet_histories import PlantedCluster, ingest_into
-from planted_incidents import larger, start, stop
+from histories.clusters import PlantedCluster, ingest_into
+from planted.incidents import larger, start, stop
 
 from kreplica.fleet.availability import outage_causes
 from kreplica.fleet.availability.outage_causes import OutageCauses

@@ -10,10 +10,10 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from fleet_histories import chosen_of, hours
-from planted_fleet import END, GROUP, Answer, healthy_fleet, planted_fleet
-from rules_in_sql import found_by_duckdb
-from turned_comparisons import turned, with_changed
+from histories.clusters import chosen_of, hours
+from plain.rules_in_sql import found_by_duckdb
+from planted.fleet import END, GROUP, Answer, healthy_fleet, planted_fleet
+from suite.turned_comparisons import turned, with_changed
 
 from kreplica.fleet.cluster import ClusterHistory
 from kreplica.fleet.finding import FleetFinding

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import history_logs
 import pytest
-from generated_clusters import partition
-from histories import HOUR, MARCH
-from history_folders import moment
-from history_logs import Log, taken_in
-from planted_histories import BROKERS, at, keep, taken
+from clusters.generated import partition
+from histories import logs as history_logs
+from histories.folders import moment
+from histories.logs import Log, taken_in
+from histories.observations import HOUR, MARCH
+from planted.histories import BROKERS, at, keep, taken
 
 from kreplica.errors import ExitCode, InputError, UsageError
 from kreplica.fleet.availability.resilience import Exposure, LossCounts, Resilience, resilience_in

@@ -6,9 +6,9 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from fleet_histories import PlantedCluster, hours, ingest_into, judged
-from histories import HOUR
-from history_logs import slice_of
+from histories.clusters import PlantedCluster, hours, ingest_into, judged
+from histories.logs import slice_of
+from histories.observations import HOUR
 
 from kreplica.fleet.cluster import ClusterHistory
 from kreplica.fleet.finding import Certainty, FleetFinding

@@ -11,9 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fleet_histories import PlantedCluster, hours, ingest_into
-from history_logs import slice_of
-from planted_incidents import start, stop, times_of
+from histories.clusters import PlantedCluster, hours, ingest_into
+from histories.logs import slice_of
+from planted.incidents import start, stop, times_of
 
 from kreplica.fleet.cluster import ClusterHistory
 from kreplica.fleet.finding import Certainty, FleetFinding

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from fleet_histories import PlantedCluster, hours, judged
+from histories.clusters import PlantedCluster, hours, judged
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ Snapshots begin at 20:00, and the first one of each day is sampled: those of hou
 from __future__ import annotations
 
 import pytest
-from fleet_histories import PlantedCluster, hours, judged
+from histories.clusters import PlantedCluster, hours, judged
 
 from kreplica.fleet.finding import Certainty
 

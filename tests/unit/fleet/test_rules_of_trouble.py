@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from fleet_histories import PlantedCluster, hours, judged
+from histories.clusters import PlantedCluster, hours, judged
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import history_logs
 import pytest
-from generated_clusters import partition
-from histories import HOUR, MARCH
-from history_folders import moment
-from history_logs import Log, some, taken_in
-from planted_histories import BROKERS, at, keep, taken
+from clusters.generated import partition
+from histories import logs as history_logs
+from histories.folders import moment
+from histories.logs import Log, some, taken_in
+from histories.observations import HOUR, MARCH
+from planted.histories import BROKERS, at, keep, taken
 
 from kreplica.errors import ExitCode, UsageError
 from kreplica.fleet.availability.slo import Downtime, OutagesBy, Standing, outages_in

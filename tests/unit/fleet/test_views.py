@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fleet_histories import PlantedCluster, chosen_of, hours
-from history_logs import slice_of
-from planted_incidents import start, stop
+from histories.clusters import PlantedCluster, chosen_of, hours
+from histories.logs import slice_of
+from planted.incidents import start, stop
 
 from kreplica.fleet.cluster import ClusterHistory
 from kreplica.fleet.finding import FleetFinding

@@ -8,9 +8,9 @@ import struct
 from pathlib import Path
 
 import pytest
-from failing_disk import fail_pages
+from log_files.failing_disk import fail_pages
+from log_files.record_batches import PlainRecord, batch_bytes
 from msgspec import structs
-from record_batches import PlainRecord, batch_bytes
 
 from kreplica.errors import InputError
 from kreplica.formats import file_bytes

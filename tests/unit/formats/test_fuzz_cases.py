@@ -1,4 +1,4 @@
-"""Decoders on bytes that were changed at random, and on cases of fuzzing (tests/support/fuzz_decoders.py).
+"""Decoders on bytes that were changed at random, and on cases of fuzzing (tests/support/fuzzing/decoders.py).
 
 Guided by coverage, 7 million such bytes in twenty minutes (check and compare 200 s each, the others 60 s) broke none of
 them; what a later run finds goes into CASES.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from fuzz_targets import TARGETS, seeds
+from fuzzing.targets import TARGETS, seeds
 
 CASES: tuple[tuple[str, bytes], ...] = (
     # Counts and lengths that no file can hold.

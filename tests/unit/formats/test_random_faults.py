@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "support"))
-from kafka_dumps import GOLDEN
+from log_files.kafka_dumps import GOLDEN
 
 import kreplica
 from kreplica.formats.metadata_log.files import Replay, earliest, find_metadata, history

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from kafka_dumps import GOLDEN
+from log_files.kafka_dumps import GOLDEN
 
 from commands.main import run
 from kreplica.errors import InputError, UsageError

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from generated_clusters import NOON, hidden, partition, snapshot_of
+from clusters.generated import NOON, hidden, partition, snapshot_of
 from hypothesis import given
 from hypothesis import strategies as st
 

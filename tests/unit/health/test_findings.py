@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import plain_findings
-import plain_reference
 import pytest
-from generated_clusters import Cluster, clusters, partition, snapshot_of
+from clusters.generated import Cluster, clusters, partition, snapshot_of
 from hypothesis import given
+from plain import findings as plain_findings
+from plain import reference as plain_reference
 
 from kreplica.health.findings import Finding, find, spell, worst
 from kreplica.health.rules import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from generated_clusters import NOON, partition, snapshot_of
+from clusters.generated import NOON, partition, snapshot_of
 
 from kreplica.health.gates import STALE, Freshness, for_gate
 from kreplica.model.snapshot import Gap

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-import plain_reference
 import pytest
-from generated_clusters import Cluster, clusters, partition, snapshot_of
+from clusters.generated import Cluster, clusters, partition, snapshot_of
 from hypothesis import given
 from hypothesis import strategies as st
+from plain import reference as plain_reference
 
 from kreplica.engine.rules.controller.balance import kraft_passes, zookeeper_balances
 from kreplica.health.findings import find

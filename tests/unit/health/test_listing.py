@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import plain_reference
-from generated_clusters import Cluster, clusters, partition, snapshot_of
+from clusters.generated import Cluster, clusters, partition, snapshot_of
 from hypothesis import given
+from plain import reference as plain_reference
 
 from kreplica.health.listing import ROW_FIELDS, ROW_KINDS, partition_rows
 from kreplica.model.predicates.evaluate import Evaluator

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from generated_clusters import partition, snapshot_of
+from clusters.generated import partition, snapshot_of
 from hypothesis import given
 from hypothesis import strategies as st
 

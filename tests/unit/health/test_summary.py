@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import plain_reference
-from generated_clusters import Cluster, clusters, partition, snapshot_of
+from clusters.generated import Cluster, clusters, partition, snapshot_of
 from hypothesis import given
 from hypothesis import strategies as st
+from plain import reference as plain_reference
 
 from kreplica.health.listing import PlaceGroup, TopicGroup, by_broker, by_rack, by_topic, count_all
 from kreplica.model.predicates.evaluate import Evaluator

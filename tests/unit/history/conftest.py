@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from generated_clusters import snapshot_of
+from clusters.generated import snapshot_of
 
 from kreplica.model.snapshot import ClusterSnapshot
 

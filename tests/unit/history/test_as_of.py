@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from examples import examples
-from histories import HOUR, MARCH, observations, observed
-from history_folders import FIXED, candidate, moment, values
+from histories.folders import FIXED, candidate, moment, values
+from histories.observations import HOUR, MARCH, observations, observed
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from history_folders import contents
+from histories.folders import contents
 
 from kreplica.errors import ExitCode, UsageError
 from kreplica.history import backfill

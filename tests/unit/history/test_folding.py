@@ -9,7 +9,7 @@ from itertools import groupby
 import numpy as np
 import pytest
 from examples import examples
-from histories import observations, observed
+from histories.observations import observations, observed
 from hypothesis import example, given
 from hypothesis import strategies as st
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from histories import observed
-from history_folders import StoppedError, candidate, contents
-from object_store import ObjectStore, object_store
+from histories.folders import StoppedError, candidate, contents
+from histories.observations import observed
+from loopback.object_store import ObjectStore, object_store
 
 from kreplica.history.ingest import Candidate, ingest
 from kreplica.system.stores.s3 import S3Place, S3Storage

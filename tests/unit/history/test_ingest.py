@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 from examples import examples
-from histories import HOUR, MARCH, observations, observed
-from history_folders import (
+from histories.folders import (
     StoppedError,
     StoppingStorage,
     candidate,
@@ -22,6 +21,7 @@ from history_folders import (
     newest_files,
     stored_runs,
 )
+from histories.observations import HOUR, MARCH, observations, observed
 from hypothesis import given
 from hypothesis import strategies as st
 

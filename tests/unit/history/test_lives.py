@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 from examples import examples
-from histories import HOUR, KEYS, MARCH, observations, observed
-from history_folders import FIXED, candidate, moment, values
+from histories.folders import FIXED, candidate, moment, values
+from histories.observations import HOUR, KEYS, MARCH, observations, observed
 from hypothesis import example, given
 from hypothesis import strategies as st
 

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dump_log import DumpedBatch, dumped_files
-from histories import HOUR, MARCH, observed
-from history_folders import candidate, moment
-from history_logs import APRIL, KEYS, LED, Log, taken_in
+from histories.folders import candidate, moment
+from histories.logs import APRIL, KEYS, LED, Log, taken_in
+from histories.observations import HOUR, MARCH, observed
+from log_files.dump_log import DumpedBatch, dumped_files
 
 from kreplica import ingest_dumps, lives_in
 from kreplica.errors import UsageError

@@ -9,9 +9,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from examples import examples
-from histories import observed
-from history_folders import StoppedError, StoppingStorage, candidate, contents, moment, newest_files, stored_runs
-from history_logs import KEYS, LED, Log, taken_in
+from histories.folders import StoppedError, StoppingStorage, candidate, contents, moment, newest_files, stored_runs
+from histories.logs import KEYS, LED, Log, taken_in
+from histories.observations import observed
 from hypothesis import given
 from hypothesis import strategies as st
 

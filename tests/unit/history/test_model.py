@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import pytest
-from histories import HOUR, MARCH, observations, observed
+from histories.observations import HOUR, MARCH, observations, observed
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 from examples import examples
-from histories import KEYS, MARCH, observed
-from history_folders import candidate, contents, newest_files
+from histories.folders import candidate, contents, newest_files
+from histories.observations import KEYS, MARCH, observed
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from histories import HOUR, MARCH, observed
-from history_folders import candidate, defined_runs, moment, plain_run_rows
+from histories.folders import candidate, defined_runs, moment, plain_run_rows
+from histories.observations import HOUR, MARCH, observed
 
 from kreplica.errors import InputError
 from kreplica.history.coding import Coder

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from generated_clusters import clusters, partition, snapshot_of
+from clusters.generated import clusters, partition, snapshot_of
 from hypothesis import given
 from hypothesis import strategies as st
 

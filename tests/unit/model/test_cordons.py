@@ -10,7 +10,7 @@ from kreplica.model.cordons import cordoned_brokers, cordoned_directories
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.model.tables.schema import CONFIGS
 from kreplica.model.tables.table import Table
-from tests.support.generated_clusters import snapshot_of
+from tests.support.clusters.generated import snapshot_of
 
 
 def directory(path: str, cordoned: bool | None, error: str | None = None, broker: int = 1) -> dict[str, Any]:

@@ -6,11 +6,11 @@ import operator
 from collections.abc import Mapping
 from typing import Any
 
-import plain_reference
 import pytest
-from generated_clusters import Cluster, clusters, partition, snapshot_of
+from clusters.generated import Cluster, clusters, partition, snapshot_of
 from hypothesis import given
 from hypothesis import strategies as st
+from plain import reference as plain_reference
 
 from kreplica.model.predicates import expressions as ex
 from kreplica.model.predicates.evaluate import Evaluator

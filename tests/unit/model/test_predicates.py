@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import plain_reference
 import pytest
-from generated_clusters import Cluster, clusters, partition, snapshot_of
+from clusters.generated import Cluster, clusters, partition, snapshot_of
 from hypothesis import given
+from plain import reference as plain_reference
 
 from kreplica.model.predicates.evaluate import Evaluator
 from kreplica.model.predicates.expressions import RacksOf

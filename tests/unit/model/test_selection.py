@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from generated_clusters import STRANGER, Cluster, clusters, hidden, partition, snapshot_of
+from clusters.generated import STRANGER, Cluster, clusters, hidden, partition, snapshot_of
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from generated_clusters import NOON, partition, snapshot_of
+from clusters.generated import NOON, partition, snapshot_of
 
 from kreplica.model.snapshot import ClusterSnapshot, controller_of, utc_now
 from kreplica.model.tables.schema import BROKERS, QUORUM, TABLES

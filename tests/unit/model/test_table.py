@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from generated_clusters import Cluster, clusters, partition
+from clusters.generated import Cluster, clusters, partition
 from hypothesis import given
 from hypothesis import strategies as st
 

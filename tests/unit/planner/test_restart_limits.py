@@ -6,8 +6,8 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+from clusters.generated import partition, snapshot_of
 from examples import examples
-from generated_clusters import partition, snapshot_of
 from hypothesis import given
 from hypothesis import strategies as st
 

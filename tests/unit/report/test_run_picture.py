@@ -12,7 +12,7 @@ from kreplica.report.loss_marks import loss_marks
 from kreplica.report.svg.run import run_picture
 from kreplica.scenarios import scenario_named
 from kreplica.scenarios.playing import Run, play
-from tests.support.pictures import SVG, boxes, meeting, unreadable
+from tests.support.answers.pictures import SVG, boxes, meeting, unreadable
 
 
 def drawn(run: Run, first: int = 0, last: int | None = None) -> ET.Element:

@@ -17,7 +17,7 @@ PARENT = """
 import sys, time
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
-from reaper import start_reaper
+from real_clusters.reaper import start_reaper
 start_reaper(Path(sys.argv[2]))
 print("watched", flush=True)
 time.sleep(60)

@@ -18,7 +18,7 @@ from kreplica.report.moments import moments
 from kreplica.report.svg.run import run_picture
 from kreplica.scenarios import MODULES, Case, Scenario, scenario_named, scenarios
 from kreplica.scenarios.playing import Run, play
-from tests.support.pictures import unreadable
+from tests.support.answers.pictures import unreadable
 
 ALL = scenarios()
 CASES = [(scenario, case) for scenario in ALL for case in scenario.cases]

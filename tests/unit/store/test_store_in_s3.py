@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from generated_clusters import partition, snapshot_of
-from object_store import ObjectStore, object_store
+from clusters.generated import partition, snapshot_of
+from loopback.object_store import ObjectStore, object_store
 
 from kreplica.errors import InputError, UnreachableError, UsageError
 from kreplica.sources.dumps.dump import read_dump

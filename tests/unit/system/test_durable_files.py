@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from recorded_disk import is_durable, record_disk, refuse_folders
+from log_files.recorded_disk import is_durable, record_disk, refuse_folders
 
 from kreplica.config.contexts import ContextsFile, load_contexts, write_current, write_template
 from kreplica.errors import ConfigurationError, ExitCode, UsageError

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from object_store import SECRET, ObjectStore, object_store
+from loopback.object_store import SECRET, ObjectStore, object_store
 
 from kreplica.errors import AuthenticationError, ConfigurationError, KreplicaError, UnreachableError, UsageError
 from kreplica.system.redaction import without_secrets

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small_models import Counters, counters, one_more, two_more
+from engine.small_models import Counters, counters, one_more, two_more
 
 from kreplica.engine.explorer import plain_search
 from kreplica.engine.explorer.compiled import search as compiled_search
@@ -61,7 +61,7 @@ def explore(model: Model, *invariants: str, memory: int = PLENTY) -> Explored:
 def rule_of(file: Path, step: int) -> Callable[[int], int]:
     """The rule of a file, edited to go up by ``step``."""
     file.write_text(f"def raised(value):\n    return value + {step}\n", encoding="utf-8")
-    scope: dict[str, Any] = {"__name__": "small_models"}  # code of a module that cannot be imported is not kept
+    scope: dict[str, Any] = {"__name__": "engine.small_models"}  # code of a module that cannot be imported is not kept
     exec(compile(file.read_text(encoding="utf-8"), str(file), "exec"), scope)
     rule: Callable[[int], int] = scope["raised"]
     return rule
@@ -206,7 +206,7 @@ def rule(value):
 
 
 def digest_of(source: str) -> str:
-    scope: dict[str, Any] = {"__name__": "small_models"}
+    scope: dict[str, Any] = {"__name__": "engine.small_models"}
     exec(source, scope)
     return digest(scope["rule"])
 

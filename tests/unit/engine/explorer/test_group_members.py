@@ -2,7 +2,7 @@
 
 The states are held against an enumeration of its own, in which local epochs of assignments are numbers, as in
 AbstractMembershipManager.LocalAssignment, where the model has flags; its coordinator is CurrentAssignmentBuilder as
-``plain_groups`` restates it. The steps of counterexamples are derived by hand.
+``plain/groups.py`` restates it. The steps of counterexamples are derived by hand.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from plain_groups import PlainMember, current_assignment
+from plain.groups import PlainMember, current_assignment
 
 from kreplica.engine.explorer.compiled import search as compiled_search
 from kreplica.engine.explorer.explored import Explored

@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from small_models import counters
+from engine.small_models import counters
 
 from kreplica.engine.explorer.models.one_partition.models import model_of
 from kreplica.engine.explorer.models.one_partition.state import Bounds

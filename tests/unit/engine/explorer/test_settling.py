@@ -9,7 +9,7 @@ from random import Random
 from typing import NamedTuple
 
 import pytest
-from small_models import Counters, counters
+from engine.small_models import Counters, counters
 
 from kreplica.engine.explorer.compiled import search as compiled_search
 from kreplica.engine.explorer.explored import Explored, retraced

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from generated_clusters import partition, snapshot_of
+from clusters.generated import partition, snapshot_of
 from hypothesis import given
 from hypothesis import strategies as st
-from plain_controllers import NONE, Partition, ZooKeeperController, kraft_broker_stops
+from plain.controllers import NONE, Partition, ZooKeeperController, kraft_broker_stops
 
 from kreplica.engine.projection.failure import stop_brokers
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from plain_controllers import (
+from plain.controllers import (
     NONE,
     Partition,
     PartitionChange,

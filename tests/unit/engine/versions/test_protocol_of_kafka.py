@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from kafka_classes import answers
+from releases.kafka_classes import answers
 
 from kreplica.engine.rules.replication.acknowledgement import ACKS_ALL
 from kreplica.engine.rules.transactions.producer_state import UnknownProducer

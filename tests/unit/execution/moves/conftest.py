@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from moved_plans import Moved
+from plans.moved import Moved
 
 from kreplica.execution.moves import runner, taking_back
 from kreplica.execution.moves.throttles import throttling

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from moved_plans import OPTIONS, Moved
+from plans.moved import OPTIONS, Moved
 
 from kreplica.config.handle import ClusterHandle
 from kreplica.errors import ChangeRefusedError

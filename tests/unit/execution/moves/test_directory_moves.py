@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from moved_plans import OPTIONS, Moved
+from plans.moved import OPTIONS, Moved
 
 from kreplica.config.handle import ClusterHandle
 from kreplica.control.log_directories import DirectoryResult

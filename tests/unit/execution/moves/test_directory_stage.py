@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from generated_clusters import partition, snapshot_of
+from clusters.generated import partition, snapshot_of
 
 from kreplica.execution.moves.directories.stage import DirectoryCheck, DirectoryStage, check_directory
 from kreplica.execution.moves.plans.plan import why_not_within

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from generated_clusters import partition, snapshot_of
+from clusters.generated import partition, snapshot_of
 
 from kreplica.execution.moves.throttles.leftover import ThrottleChoice, judge_throttles
 from kreplica.model.throttles import DIRECTORY_RATE

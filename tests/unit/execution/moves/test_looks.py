@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from moved_plans import OPTIONS, Moved
+from plans.moved import OPTIONS, Moved
 
 from kreplica.errors import UnreachableError
 from kreplica.execution.moves.looks import Looks

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from generated_clusters import partition, snapshot_of
-from moved_plans import OPTIONS, Moved
+from clusters.generated import partition, snapshot_of
+from plans.moved import OPTIONS, Moved
 
 from kreplica.control.settings import UNANSWERED, EntityType, Operation, SettingChange, SettingResult
 from kreplica.errors import UnreachableError

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from moved_plans import OPTIONS, Moved
+from plans.moved import OPTIONS, Moved
 
 from kreplica.errors import ChangeRefusedError, ExitCode
 from kreplica.execution.moves import rate_request

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from generated_clusters import partition, snapshot_of
+from clusters.generated import partition, snapshot_of
 
 from kreplica.errors import InputError
 from kreplica.execution.digest import digest_of

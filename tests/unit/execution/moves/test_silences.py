@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from moved_plans import OPTIONS, Moved
+from plans.moved import OPTIONS, Moved
 
 from kreplica.errors import AuthenticationError, KreplicaError, UnreachableError
 from kreplica.execution.moves import runner

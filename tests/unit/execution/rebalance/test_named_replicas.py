@@ -13,7 +13,7 @@ from kreplica.model.tables.schema import REPLICAS
 from kreplica.model.tables.table import Table
 from kreplica.planner.reassignment.certificates.certificate import Quantity
 from kreplica.planner.reassignment.verification.verify import verify
-from tests.support.generated_clusters import partition, snapshot_of
+from tests.support.clusters.generated import partition, snapshot_of
 
 FIRST, SECOND = ("orders", 0), ("orders", 1)
 

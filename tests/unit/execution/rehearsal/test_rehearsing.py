@@ -6,8 +6,8 @@ import pickle
 from typing import Any
 
 import pytest
-from generated_clusters import partition, snapshot_of
-from rehearsed_plans import BROKERS, cluster, plan_for, rehearsal, staged
+from clusters.generated import partition, snapshot_of
+from plans.rehearsed import BROKERS, cluster, plan_for, rehearsal, staged
 
 from kreplica.engine.fault_plan import At, Crash, Step
 from kreplica.engine.setup import SECOND

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from clusters.generated import partition, snapshot_of
 from examples import examples
-from generated_clusters import partition, snapshot_of
 from hypothesis import given
 from hypothesis import strategies as st
 

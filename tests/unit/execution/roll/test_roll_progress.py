@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from generated_clusters import partition, snapshot_of
+from clusters.generated import partition, snapshot_of
 
 from kreplica.errors import ChangeRefusedError, InputError
 from kreplica.execution.roll.journal import RollEntry, RollEvent, open_roll_journal

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from flipped_bits import flip
+from log_files.flipped_bits import flip
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "support"))
-from log_directories import (
+from log_files.log_directories import (
     CLEANER,
     LOG_START,
     RECOVERY_POINT,

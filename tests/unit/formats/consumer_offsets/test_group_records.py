@@ -8,10 +8,10 @@ import struct
 from pathlib import Path
 
 import pytest
-from dump_log import dumped_files
-from fuzz_targets import decoded_or_refused
+from fuzzing.targets import decoded_or_refused
 from hypothesis import given
 from hypothesis import strategies as st
+from log_files.dump_log import dumped_files
 
 from kreplica.formats.consumer_offsets.records import decode_group_record
 from kreplica.formats.file_bytes import FileBytes

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from dump_log import dumped_files
 from examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
-from record_batches import PlainRecord, batch_bytes
+from log_files.dump_log import dumped_files
+from log_files.record_batches import PlainRecord, batch_bytes
 
 from kreplica.engine.rules.groups.coordinator_partition import coordinator_partition
 from kreplica.formats.consumer_offsets import latest

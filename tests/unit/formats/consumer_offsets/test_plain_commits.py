@@ -12,7 +12,7 @@ import pytest
 from examples import examples
 from hypothesis import example, given
 from hypothesis import strategies as st
-from record_batches import PlainRecord, batch_bytes, record_bytes
+from log_files.record_batches import PlainRecord, batch_bytes, record_bytes
 
 from kreplica.formats.consumer_offsets import fast_replay, latest
 from kreplica.formats.consumer_offsets import fast_replay as plain_commits

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "support"))
-from kafka_dumps import GOLDEN, dumped, end_offsets, numbers
+from log_files.kafka_dumps import GOLDEN, dumped, end_offsets, numbers
 
 from kreplica.formats.damage import Damage
 from kreplica.formats.log_directory.leader_epoch_checkpoint import decode_leader_epoch_checkpoint

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "support"))
-from kafka_dumps import GOLDEN, dumped, numbers
+from log_files.kafka_dumps import GOLDEN, dumped, numbers
 
 from kreplica.formats.damage import Damage
 from kreplica.formats.file_bytes import SmallFile, read_small_file

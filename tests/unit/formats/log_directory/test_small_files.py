@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from msgspec import to_builtins
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "support"))
-from kafka_dumps import GOLDEN
+from log_files.kafka_dumps import GOLDEN
 
 from kreplica.errors import InputError
 from kreplica.formats.file_bytes import read_small_file

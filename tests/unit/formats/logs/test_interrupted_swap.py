@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from log_directories import batch, write_partition
+from log_files.log_directories import batch, write_partition
 
 from kreplica.formats.logs.partition_logs import after_swap, find_logs
 from kreplica.formats.logs.replicas import find_folders

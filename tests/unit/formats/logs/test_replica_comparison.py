@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from msgspec import to_builtins
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "support"))
-from log_directories import LOG_START, REPLICATION, batch, write_checkpoint, write_meta, write_partition
-from record_batches import PlainRecord, batch_bytes, record_bytes
+from log_files.log_directories import LOG_START, REPLICATION, batch, write_checkpoint, write_meta, write_partition
+from log_files.record_batches import PlainRecord, batch_bytes, record_bytes
 
 from kreplica.formats.file_bytes import BufferBytes
 from kreplica.formats.logs.copies import compare_copies, copy_of, first_difference, partitions_of

@@ -15,8 +15,8 @@ from random import Random
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "support"))
-from altered_traces import ALTERATIONS, NOTHING, AlteredTrace, changes
-from kafka_dumps import GOLDEN
+from log_files.altered_traces import ALTERATIONS, NOTHING, AlteredTrace, changes
+from log_files.kafka_dumps import GOLDEN
 
 from kreplica.engine.traces.trace_rule import TraceRule
 

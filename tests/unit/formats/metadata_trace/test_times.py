@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "support"))
-from kafka_dumps import GOLDEN
+from log_files.kafka_dumps import GOLDEN
 
 from kreplica.engine.versions.supported import version_named
 from kreplica.errors import UsageError

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from dump_log import DumpedFile, dumped_files
+from log_files.dump_log import DumpedFile, dumped_files
 
 from kreplica.formats.file_bytes import FileBytes
 from kreplica.formats.segments.batches import BatchColumns, Codec

@@ -7,8 +7,8 @@ import pytest
 from examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
-from record_batches import PlainRecord, record_bytes
-from varints import varint
+from log_files.record_batches import PlainRecord, record_bytes
+from log_files.varints import varint
 
 from kreplica.formats.segments.record_runs import plain_records
 

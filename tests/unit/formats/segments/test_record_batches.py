@@ -15,8 +15,8 @@ import pytest
 from examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
-from record_batches import PlainRecord, batch_bytes, record_bytes
-from varints import varint
+from log_files.record_batches import PlainRecord, batch_bytes, record_bytes
+from log_files.varints import varint
 
 from kreplica.formats.damage import Damage
 from kreplica.formats.file_bytes import BufferBytes

@@ -7,7 +7,7 @@ import pytest
 from examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
-from varints import varint
+from log_files.varints import varint
 
 from kreplica.formats.segments import record_runs
 from kreplica.formats.segments import records as record_starts

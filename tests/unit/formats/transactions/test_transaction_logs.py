@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "support"))
-from record_batches import PlainRecord, batch_bytes
+from log_files.record_batches import PlainRecord, batch_bytes
 
 from kreplica.formats.logs.partition_logs import PartitionLog
 from kreplica.formats.segments.as_of import AsOf

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "support"))
-from kafka_dumps import GOLDEN, dumped, numbers
-from metadata_writer import message
+from log_files.kafka_dumps import GOLDEN, dumped, numbers
+from log_files.metadata_writer import message
 
 from kreplica.formats.file_bytes import BufferBytes
 from kreplica.formats.schema import SchemaError

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "support"))
 from examples import examples
-from kafka_dumps import GOLDEN
+from log_files.kafka_dumps import GOLDEN
 
 from kreplica.formats.damage import Damage
 from kreplica.formats.metadata_trace.rows import TraceChange

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from generated_clusters import partition, snapshot_of
-from planted_faults import FAULTS, Planted
+from clusters.generated import partition, snapshot_of
+from planted.faults import FAULTS, Planted
 
 from kreplica.health.causes import Explanation, explain
 from kreplica.health.causes.cause import KINDS, UNKNOWN, CauseKind

@@ -7,7 +7,7 @@ import pytest
 from examples import examples
 from hypothesis import example, given
 from hypothesis import strategies as st
-from planted_faults import FAULTS, Planted, Truth
+from planted.faults import FAULTS, Planted, Truth
 
 from kreplica.health.causes import Explanation, explain
 from kreplica.health.causes.smallest_set import find_culprits

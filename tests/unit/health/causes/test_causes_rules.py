@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from generated_clusters import partition, snapshot_of
+from clusters.generated import partition, snapshot_of
 
 from kreplica.health.causes import explain
 from kreplica.model.predicates.evaluate import Evaluator

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from generated_clusters import partition, snapshot_of
+from clusters.generated import partition, snapshot_of
 
 from kreplica.engine.projection.changes import Changes
 from kreplica.health.impact.fail import QUORUM_NOT_KNOWN, FailureJudgement, controller_left, judge_failure

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from generated_clusters import partition, snapshot_of
+from clusters.generated import partition, snapshot_of
 
 from kreplica.health.impact.stop import Accepted, StopJudgement, judge_stop
 from kreplica.health.impact.vocabulary import Impact

@@ -15,7 +15,7 @@ from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.model.tables.schema import QUORUM
 from kreplica.model.tables.table import Table
 from kreplica.planner.reassignment.dead_brokers import dead_brokers
-from tests.support.generated_clusters import NOON, partition, snapshot_of
+from tests.support.clusters.generated import NOON, partition, snapshot_of
 
 HOUR = 3600
 

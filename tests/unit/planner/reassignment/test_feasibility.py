@@ -7,7 +7,7 @@ import pytest
 from kreplica.planner.reassignment.constraints import make_constraints
 from kreplica.planner.reassignment.feasibility import Obstacle, ObstacleKind, obstacles
 from kreplica.planner.reassignment.request import Reason, ReasonKind, Request
-from tests.support.reassignments import BALANCE, RACK_AWARE, SmallCluster
+from tests.support.plans.reassignments import BALANCE, RACK_AWARE, SmallCluster
 
 
 def found(cluster: SmallCluster, request: Request) -> list[Obstacle]:

@@ -13,7 +13,7 @@ from kreplica.planner.reassignment.numbers.certified import plan
 from kreplica.planner.reassignment.planning import allowed
 from kreplica.planner.reassignment.problem import Assignment
 from kreplica.planner.reassignment.request import Reason, ReasonKind, Request
-from tests.support.reassignments import RACK_AWARE, SmallCluster, requests, small_clusters
+from tests.support.plans.reassignments import RACK_AWARE, SmallCluster, requests, small_clusters
 
 RACKS: dict[int, str | None] = {1: "a", 2: "b", 3: "c", 4: "a", 5: "b", 6: "c"}
 CLUSTER = SmallCluster(RACKS, {0: [1, 2, 3], 1: [1, 2, 3]}, lagging=frozenset({(1, 2), (1, 3)}))

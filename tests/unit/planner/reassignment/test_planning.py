@@ -17,7 +17,7 @@ from kreplica.planner.reassignment.planning import PlanningLimits, plan_reassign
 from kreplica.planner.reassignment.problem import bytes_moved, leader_changes, moves, replica_counts
 from kreplica.planner.reassignment.request import Measure, Reason, ReasonKind, Request
 from tests.support.examples import examples
-from tests.support.reassignments import BALANCE, SmallCluster, requests, small_clusters
+from tests.support.plans.reassignments import BALANCE, SmallCluster, requests, small_clusters
 
 UNKNOWN_DISKS = PlanningLimits(ignore_capacity=True)
 LEADERS = Reason(ReasonKind.BALANCE, measure=Measure.LEADERS)

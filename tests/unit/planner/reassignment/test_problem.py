@@ -25,7 +25,7 @@ from kreplica.planner.reassignment.problem import (
     targets,
 )
 from kreplica.planner.reassignment.request import Reason, ReasonKind, Request
-from tests.support.generated_clusters import partition, snapshot_of
+from tests.support.clusters.generated import partition, snapshot_of
 
 RACKS = {1: "a", 2: "b", 3: "c", 4: "a", 5: "b"}
 BROKERS = [{"broker": broker, "rack": rack, "alive": True, "fenced": False} for broker, rack in RACKS.items()]

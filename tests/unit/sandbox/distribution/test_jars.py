@@ -7,7 +7,7 @@ import multiprocessing
 from pathlib import Path
 
 import pytest
-from kafka_classes import jar_sums
+from releases.kafka_classes import jar_sums
 
 from kreplica.errors import SandboxError
 from kreplica.sandbox.distribution import jars

@@ -15,11 +15,11 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from dump_log import DumpedBatch, dumped_files
-from history_folders import contents, newest_files
-from metadata_writer import message
-from record_batches import PlainRecord, batch_bytes
-from varints import unsigned
+from histories.folders import contents, newest_files
+from log_files.dump_log import DumpedBatch, dumped_files
+from log_files.metadata_writer import message
+from log_files.record_batches import PlainRecord, batch_bytes
+from log_files.varints import unsigned
 
 from kreplica import ingest_dumps, lives_in
 from kreplica.formats.metadata_log.files import find_metadata

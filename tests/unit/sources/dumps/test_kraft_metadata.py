@@ -12,8 +12,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "golden"))
 sys.path.insert(0, str(Path(__file__).parents[3] / "support"))
+from log_files.record_batches import PlainRecord, batch_bytes
 from make_sample import GOLDEN, STATES, recorded_snapshot
-from record_batches import PlainRecord, batch_bytes
 
 from kreplica import ClusterHandle, read_snapshot
 from kreplica.errors import InputError

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 
 import pytest
-from generated_clusters import snapshot_of
+from clusters.generated import snapshot_of
 
 from kreplica.sources.kafka.broker_liveness import silent_brokers
 from kreplica.system.deadline import Deadline

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from answering_broker import AnsweringBroker, Answers, answering_broker
+from loopback.answering_broker import AnsweringBroker, Answers, answering_broker
 
 from kreplica.config.handle import ClusterHandle
 from kreplica.model.snapshot import ClusterSnapshot, Gap

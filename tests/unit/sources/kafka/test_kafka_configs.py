@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from answering_broker import AnsweringBroker, answering_broker
+from loopback.answering_broker import AnsweringBroker, answering_broker
 
 from kreplica.model.snapshot import Gap
 from kreplica.sources.kafka.configs import (

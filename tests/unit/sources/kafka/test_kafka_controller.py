@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
-from answering_broker import Answers, answering_broker
+from loopback.answering_broker import Answers, answering_broker
 
 from kreplica.config.handle import ClusterHandle
 from kreplica.sources import Facet

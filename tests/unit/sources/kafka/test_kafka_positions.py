@@ -7,8 +7,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from answering_broker import AnsweringBroker, answering_broker
-from generated_clusters import partition, snapshot_of
+from clusters.generated import partition, snapshot_of
+from loopback.answering_broker import AnsweringBroker, answering_broker
 
 from kreplica.config.handle import ClusterHandle
 from kreplica.model.snapshot import ClusterSnapshot, LogPosition

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import combinations, product
 
 import pytest
-from plain_reassignment import Asked, Known, kraft_validation, zookeeper_validation
+from plain.reassignment import Asked, Known, kraft_validation, zookeeper_validation
 
 from kreplica.engine.rules.controller import alter_partition as rules
 from kreplica.engine.rules.replication.error_codes import ErrorCode

@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from plain_controllers import NONE, Partition, ZooKeeperController
+from plain.controllers import NONE, Partition, ZooKeeperController
 
 from kreplica.engine.rules.controller import (
     broker_failure,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from kafka_classes import answers
+from releases.kafka_classes import answers
 
 from kreplica.engine.rules.controller.elections import (
     zookeeper_elect_controlled_shutdown,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from kafka_classes import answers
+from releases.kafka_classes import answers
 
 from kreplica.engine.rules.controller.broker_failure import zookeeper_remove_from_isr_until_1_0
 from kreplica.engine.rules.controller.isr import zookeeper_remove_from_isr

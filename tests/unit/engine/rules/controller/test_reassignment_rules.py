@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from plain_reassignment import kraft_completed, kraft_move
+from plain.reassignment import kraft_completed, kraft_move
 
 from kreplica.engine.rules.controller import reassignment
 from kreplica.engine.rules.controller.reassignment import Awaited

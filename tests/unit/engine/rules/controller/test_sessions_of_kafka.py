@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from kafka_classes import answers
+from releases.kafka_classes import answers
 
 from kreplica.engine.rules.controller.broker_registration import session_stands
 from kreplica.engine.versions.supported import version_named

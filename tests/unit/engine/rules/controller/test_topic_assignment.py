@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from plain_reassignment import MockRandom
+from plain.reassignment import MockRandom
 
 from kreplica.engine.rules.controller.topic_assignment import (
     place_rack_aware,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from kafka_classes import answers
+from releases.kafka_classes import answers
 
 from kreplica.engine.rules.groups.assignors import (
     Assignment,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from plain_groups import ReplicaView, select_replica
+from plain.groups import ReplicaView, select_replica
 
 from kreplica.engine.rules.groups import consumer_position, offset_reset
 from kreplica.engine.rules.groups.consumer_position import Validation

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from plain_groups import PlainMember, current_assignment
+from plain.groups import PlainMember, current_assignment
 
 from kreplica.engine.rules.groups import group_epochs
 from kreplica.engine.rules.groups.group_epochs import Member, MemberState

@@ -7,7 +7,7 @@ from itertools import pairwise, product
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from plain_groups import ClassicGroup, PlainOffsets, Refused
+from plain.groups import ClassicGroup, PlainOffsets, Refused
 
 from kreplica.engine.rules.groups import group_membership, offset_commit
 from kreplica.engine.rules.groups.group_membership import GroupState, JoinOutcome

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from kafka_classes import answers
+from releases.kafka_classes import answers
 
 from kreplica.engine.rules.replication.leader_epoch_cache import (
     truncate_epochs_from_end,

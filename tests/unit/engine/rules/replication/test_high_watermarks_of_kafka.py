@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import pytest
-from kafka_classes import answers
+from releases.kafka_classes import answers
 
 from kreplica.engine.rules.controller.alter_partition import maximal_isr
 from kreplica.engine.rules.replication.follower_lag import is_caught_up

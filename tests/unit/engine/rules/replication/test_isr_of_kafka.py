@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from kafka_classes import answers
+from releases.kafka_classes import answers
 
 from kreplica.engine.rules.replication.follower_lag import is_caught_up, may_join_isr
 from kreplica.engine.rules.replication.replica_set import only

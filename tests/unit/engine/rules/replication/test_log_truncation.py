@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from plain_followers import PlainLog, follow, one_answer
+from plain.followers import PlainLog, follow, one_answer
 
 from kreplica.engine.rules.replication.log_truncation import (
     epoch_end_offset,

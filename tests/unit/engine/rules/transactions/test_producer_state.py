@@ -6,7 +6,7 @@ import pytest
 from examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
-from plain_transactions import ProducerEntry, said
+from plain.transactions import ProducerEntry, said
 
 from kreplica.engine.rules.replication.error_codes import ErrorCode
 from kreplica.engine.rules.transactions.producer_state import (

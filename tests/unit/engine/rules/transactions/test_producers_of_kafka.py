@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from kafka_classes import answers
+from releases.kafka_classes import answers
 
 from kreplica.engine.rules.replication.error_codes import ErrorCode
 from kreplica.engine.rules.transactions.producer_state import (

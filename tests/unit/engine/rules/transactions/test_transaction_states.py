@@ -8,7 +8,7 @@ import pytest
 from examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
-from plain_transactions import Coordinator, Metadata, said
+from plain.transactions import Coordinator, Metadata, said
 
 from kreplica.engine.rules.replication.error_codes import ErrorCode
 from kreplica.engine.rules.transactions.end_transaction import (

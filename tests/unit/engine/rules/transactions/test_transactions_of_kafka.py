@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from kafka_classes import answers
+from releases.kafka_classes import answers
 
 from kreplica.engine.rules.replication.error_codes import ErrorCode
 from kreplica.engine.rules.transactions.end_transaction import (

@@ -20,7 +20,7 @@ from kreplica.planner.reassignment.planning import PlannedReassignment, Planning
 from kreplica.planner.reassignment.request import Reason, ReasonKind, Request
 from kreplica.planner.reassignment.verification import directories
 from kreplica.planner.reassignment.verification.verify import verify
-from tests.support.generated_clusters import snapshot_of
+from tests.support.clusters.generated import snapshot_of
 
 SIZES = st.lists(st.integers(1, 30), max_size=8)
 

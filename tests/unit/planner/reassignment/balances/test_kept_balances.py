@@ -16,7 +16,7 @@ from kreplica.planner.reassignment.planning import PlannedReassignment, Planning
 from kreplica.planner.reassignment.problem import NOBODY, replica_counts
 from kreplica.planner.reassignment.request import Measure, Reason, ReasonKind, Request
 from tests.support.examples import examples
-from tests.support.reassignments import SmallCluster, small_clusters
+from tests.support.plans.reassignments import SmallCluster, small_clusters
 
 UNKNOWN_DISKS = PlanningLimits(ignore_capacity=True)
 BROKERS = 5

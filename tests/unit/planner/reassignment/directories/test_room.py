@@ -26,7 +26,7 @@ from kreplica.planner.reassignment.directories.room import (
 )
 from kreplica.planner.reassignment.problem import Problem, make_problem
 from kreplica.planner.reassignment.request import Request
-from tests.support.generated_clusters import snapshot_of
+from tests.support.clusters.generated import snapshot_of
 
 Copies = list[tuple[int, str, int]]
 """Broker, directory and bytes of the only copy of each partition."""

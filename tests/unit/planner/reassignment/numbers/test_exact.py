@@ -16,9 +16,17 @@ from kreplica.planner.reassignment.numbers.certified import Planned, plan
 from kreplica.planner.reassignment.problem import Assignment, Problem, bytes_moved, moves, replica_counts, targets
 from kreplica.planner.reassignment.request import Reason, ReasonKind, Request
 from kreplica.planner.reassignment.verification.verify import verify
-from tests.support.brute_force import best_target
 from tests.support.examples import examples
-from tests.support.reassignments import BALANCE, RACK_AWARE, SmallCluster, faults, placed, requests, small_clusters
+from tests.support.plans.brute_force import best_target
+from tests.support.plans.reassignments import (
+    BALANCE,
+    RACK_AWARE,
+    SmallCluster,
+    faults,
+    placed,
+    requests,
+    small_clusters,
+)
 
 DRAIN = Reason(ReasonKind.DRAIN, (1,))
 REQUESTS = (

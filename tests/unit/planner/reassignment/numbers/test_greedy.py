@@ -12,7 +12,15 @@ from kreplica.planner.reassignment.numbers.greedy import plan_greedily
 from kreplica.planner.reassignment.problem import bytes_moved, moves, replica_counts
 from kreplica.planner.reassignment.request import Reason, ReasonKind, Request
 from tests.support.examples import examples
-from tests.support.reassignments import BALANCE, RACK_AWARE, SmallCluster, faults, placed, requests, small_clusters
+from tests.support.plans.reassignments import (
+    BALANCE,
+    RACK_AWARE,
+    SmallCluster,
+    faults,
+    placed,
+    requests,
+    small_clusters,
+)
 
 
 @examples(4)

@@ -14,9 +14,9 @@ from kreplica.planner.reassignment.numbers.greedy import plan_greedily
 from kreplica.planner.reassignment.numbers.handing_on import within_ranges
 from kreplica.planner.reassignment.problem import Assignment, Problem, moves, replica_counts
 from kreplica.planner.reassignment.request import Reason, ReasonKind, Request
-from tests.support.brute_force import legal_targets
 from tests.support.examples import examples
-from tests.support.reassignments import BALANCE, RACK_AWARE, SmallCluster, faults, placed, small_clusters
+from tests.support.plans.brute_force import legal_targets
+from tests.support.plans.reassignments import BALANCE, RACK_AWARE, SmallCluster, faults, placed, small_clusters
 
 REQUESTS = (
     Request((BALANCE,)),

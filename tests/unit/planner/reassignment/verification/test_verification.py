@@ -35,9 +35,9 @@ from kreplica.planner.reassignment.verification.arrays import PlanArrays
 from kreplica.planner.reassignment.verification.bounds import proven_by
 from kreplica.planner.reassignment.verification.conditions import parts_of
 from kreplica.planner.reassignment.verification.verify import verify
-from tests.support.brute_force import legal_targets
 from tests.support.examples import examples
-from tests.support.reassignments import BALANCE, RACK_AWARE, SmallCluster, requests, small_clusters
+from tests.support.plans.brute_force import legal_targets
+from tests.support.plans.reassignments import BALANCE, RACK_AWARE, SmallCluster, requests, small_clusters
 
 UNKNOWN_DISKS = PlanningLimits(ignore_capacity=True)
 

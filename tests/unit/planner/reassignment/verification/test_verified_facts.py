@@ -28,8 +28,8 @@ from kreplica.planner.reassignment.verification.arrays import PlanArrays
 from kreplica.planner.reassignment.verification.bounds import _most_paid, by_shares, led, proven_by
 from kreplica.planner.reassignment.verification.conditions import parts_of
 from kreplica.planner.reassignment.verification.verify import verify
+from tests.support.clusters.generated import partition, snapshot_of
 from tests.support.examples import examples
-from tests.support.generated_clusters import partition, snapshot_of
 
 KEY = ("orders", 0)
 BARE = Certificate(("orders",), None, False, (4,), (), (), {}, {}, (), (), ())

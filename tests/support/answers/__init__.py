@@ -1,0 +1,1 @@
+"""Answers of commands as they are asked for, bounded, shown and kept."""

@@ -1,0 +1,1 @@
+"""Decoders fuzzed on bytes that were changed."""

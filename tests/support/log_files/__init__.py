@@ -1,0 +1,1 @@
+"""Files of brokers, written, damaged or read by Kafka's own tools, and disks that fail."""

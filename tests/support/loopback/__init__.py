@@ -1,0 +1,1 @@
+"""Servers on loopback that answer as a test wants them to, and certificates for tests."""

@@ -1,0 +1,1 @@
+"""Trouble that is planted, and what has to be found of it."""
