@@ -76,8 +76,8 @@ def _shares(item: pytest.Item) -> str | None:
             return mode
     if item.get_closest_marker("spark"):
         return "spark"
-    folder = item.path.parent.name
-    return item.path.stem if folder == "kafka" else folder if folder == "packaging" else None
+    folders = [folder.name for folder in item.path.parents]
+    return item.path.stem if "kafka" in folders[:2] else folders[0] if folders[0] == "packaging" else None
 
 
 def _profiles() -> None:

@@ -1,4 +1,4 @@
-"""The fields that the reference lists for audit are those of its rows; the others are in cli/test_command_tree.py."""
+"""The fields that the reference lists for audit are those of its rows; test_command_tree.py has the others."""
 
 from __future__ import annotations
 

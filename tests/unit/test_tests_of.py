@@ -15,9 +15,9 @@ pytestmark = pytest.mark.xdist_group("tests_of")  # every file is parsed once
     [
         ("kreplica/execution/drift.py", "tests/unit/execution/test_rollback.py"),  # over another module
         ("kreplica/engine/checkers/outcome.py", "tests/unit/engine/checkers/test_safety.py"),  # a name loaded when used
-        ("commands/roll/next_restart.py", "tests/cli/test_roll.py"),  # by the words of a command line
+        ("commands/roll/next_restart.py", "tests/cli/before_a_change/test_roll.py"),  # by the words of a command line
         ("tests/support/planted/faults.py", "tests/unit/health/causes/test_causes_planted.py"),
-        ("tests/cli/conftest.py", "tests/cli/test_roll.py"),
+        ("tests/cli/conftest.py", "tests/cli/before_a_change/test_roll.py"),
         ("tests/docs/test_makefile.py", "tests/docs/test_makefile.py"),
         ("Makefile", "tests/docs/test_makefile.py"),  # no module: by its name
     ],

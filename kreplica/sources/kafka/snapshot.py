@@ -1,6 +1,7 @@
 """A live cluster by the Kafka protocol, in few requests and under one deadline.
 
-kreplica/sources/kafka_requests.py has every request sent, by facet; tests/kafka/test_live_requests.py counts them.
+kreplica/sources/kafka_requests.py has every request sent, by facet; tests/kafka/sources/test_live_requests.py
+counts them.
 
 confluent-kafka is not used for reading: its metadata has no leader epochs, offline replicas or ELR, so that
 kafka-python's would be needed besides; it can ask neither for chosen settings only nor for the log end offset; and a

@@ -1,7 +1,7 @@
 """Situations of a cluster and the exit code of each gate in them: the table of docs/gates.md, and what tests try.
 
-Situations on dumps are tried in tests/cli/test_gate_situations.py, those on real clusters in
-tests/kafka/test_gate_situations.py; tests/docs compares the page.
+Situations on dumps are tried in tests/cli/every_command/test_gate_situations.py, those on real clusters in
+tests/kafka/see/test_gate_situations.py; tests/docs compares the page.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Directories in which segments were being replaced: LogLoader's passes over them, restated plainly.
 
-tests/kafka/test_interrupted_swap.py holds the same against real brokers.
+tests/kafka/decode/test_interrupted_swap.py holds the same against real brokers.
 """
 
 from __future__ import annotations

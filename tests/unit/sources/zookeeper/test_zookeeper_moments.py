@@ -1,6 +1,7 @@
 """A tree that changes while it is read, znodes that are gone or may not be read: without a server.
 
-tests/kafka/test_zookeeper_reading.py reads from a real ZooKeeper; here each change falls between two certain requests.
+tests/kafka/sources/test_zookeeper_reading.py reads from a real ZooKeeper; here each change falls between two certain
+requests.
 """
 
 from __future__ import annotations
