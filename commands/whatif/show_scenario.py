@@ -56,7 +56,7 @@ def show(scenario: ScenarioArgument, output: OutputOption = None) -> None:
 
 def _show(answer: Answer[ScenarioCase], scenario: Scenario, console: Console) -> None:
     from commands.shared.printing.screen import TableColumn, print_columns, print_lines, print_verdict
-    from kreplica.engine.plan_text import step_words
+    from kreplica.engine.plans.text import step_words
 
     print_verdict(console, scenario.name, "cyan", scenario.title)
     print_lines(console, "why", [" ".join(scenario.why.split())])

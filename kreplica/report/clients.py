@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import singledispatch
 
-from kreplica.engine.plan_text import milliseconds
+from kreplica.engine.plans.text import milliseconds
 from kreplica.engine.setup import (
     Application,
     Client,

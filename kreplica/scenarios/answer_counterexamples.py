@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from kreplica.engine.explorer.model import Model, Taken
 from kreplica.engine.explorer.models.epoch_answers.models import LEADER, TABLES, UnderWay, last_begun
 from kreplica.engine.fault_plan import At, Crash, ExpireSession, Slow, Step
-from kreplica.engine.plan_file import PlanFile
+from kreplica.engine.plans.file import PlanFile
 from kreplica.engine.setup import MILLISECOND, SECOND
 from kreplica.scenarios.library.truncation.stale_fenced_answer import SCENARIO
 from kreplica.scenarios.playing import Run, play

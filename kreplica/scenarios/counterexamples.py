@@ -32,8 +32,8 @@ from kreplica.engine.fault_plan import (
     When,
     in_order,
 )
-from kreplica.engine.omissions import LeaveOut, without
-from kreplica.engine.plan_file import PlanFile
+from kreplica.engine.plans.file import PlanFile
+from kreplica.engine.plans.omissions import LeaveOut, without
 from kreplica.engine.rules.replication.replica_set import NO_LEADER, contains
 from kreplica.engine.setup import MILLISECOND, SECOND
 from kreplica.engine.trace import Kind

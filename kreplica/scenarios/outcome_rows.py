@@ -9,12 +9,12 @@ from typing import Any
 from kreplica.engine.checkers.history_of_logs import ReplicaLogs
 from kreplica.engine.checkers.outcome import Outcome
 from kreplica.engine.checkers.transactions import transaction_outcomes
-from kreplica.engine.ineffective_settings import idle_settings
-from kreplica.engine.plan_text import step_words
+from kreplica.engine.plans.text import step_words
 from kreplica.engine.rules.replication.acknowledgement import ACKS_ALL
 from kreplica.engine.settings import Value
 from kreplica.engine.trace import KINDS, Event, rule_of, sentence
 from kreplica.engine.trace_rows import event_row
+from kreplica.engine.versions.ineffective_settings import idle_settings
 from kreplica.errors import ExitCode, UsageError
 from kreplica.model.tables.rows import names_of
 from kreplica.report.explain import rule_source

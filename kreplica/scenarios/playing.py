@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from kreplica.engine.checkers.outcome import Outcome, observe
 from kreplica.engine.fault_plan import Plan
-from kreplica.engine.plan_text import detail_of, name_of
+from kreplica.engine.plans.text import detail_of, name_of
 from kreplica.engine.settings import Value
 from kreplica.engine.trace import Event, Kind
 from kreplica.engine.versions.supported import Version, version_named

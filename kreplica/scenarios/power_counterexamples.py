@@ -30,9 +30,9 @@ from kreplica.engine.fault_plan import (
     Step,
     in_order,
 )
-from kreplica.engine.omissions import LeaveOut
-from kreplica.engine.omissions import without as leaving_out
-from kreplica.engine.plan_file import PlanFile
+from kreplica.engine.plans.file import PlanFile
+from kreplica.engine.plans.omissions import LeaveOut
+from kreplica.engine.plans.omissions import without as leaving_out
 from kreplica.engine.settings import parse
 from kreplica.engine.setup import FIRST_CONTROLLER, MILLISECOND, SECOND
 from kreplica.model.settings import MIN_ISR, UNCLEAN

@@ -18,7 +18,7 @@ from kreplica.engine.fault_plan import Plan
 from kreplica.engine.fuzzing.plans import random_plan
 from kreplica.engine.fuzzing.shrinking import shrink
 from kreplica.engine.fuzzing.smaller_setup import leave_out
-from kreplica.engine.omissions import LeaveOut, without
+from kreplica.engine.plans.omissions import LeaveOut, without
 from kreplica.engine.settings import PROMISING, Value
 from kreplica.engine.versions.supported import version_named
 from kreplica.scenarios import scenario_named

@@ -38,7 +38,7 @@ def answer_of(proof: Proof, replays: Mapping[str, Replay], save_plan: Path | Non
 
 
 def _replay(replay: Replay) -> Row:
-    from kreplica.engine.plan_text import step_words
+    from kreplica.engine.plans.text import step_words
 
     return {
         "plan": [step_words(step) for step in replay.file.steps],

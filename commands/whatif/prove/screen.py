@@ -105,7 +105,7 @@ def _show_steps(proof: Proof, invariant: str, console: Console) -> None:
 
 def _show_replay(replay: Replay, console: Console) -> None:
     from commands.whatif.run.verdict import verdict
-    from kreplica.engine.plan_text import step_words
+    from kreplica.engine.plans.text import step_words
 
     console.print(f"\nThe same as faults of a run ({replay.where})")
     for step in replay.file.steps:

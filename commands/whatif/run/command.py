@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from commands.shared.printing.output import Answer
     from commands.whatif.run.story import Story
     from commands.whatif.run.view import View
-    from kreplica.engine.plan_file import PlanFile
+    from kreplica.engine.plans.file import PlanFile
     from kreplica.engine.settings import Value
     from kreplica.scenarios.playing import Run
     from kreplica.scenarios.rows import TimelineStep
@@ -170,7 +170,7 @@ def _run_once(
     from commands.shared.printing.output import emit
     from commands.whatif.run.answer import run_answer
     from commands.whatif.run.screen import show_run
-    from kreplica.engine.omissions import LeaveOut, without
+    from kreplica.engine.plans.omissions import LeaveOut, without
     from kreplica.scenarios.playing import play
 
     story, chosen = view.story, view.story.scenario
@@ -222,7 +222,7 @@ def _read_plan(path: Path) -> PlanFile:
     Raises:
         UsageError: It cannot be read, or is no plan.
     """
-    from kreplica.engine.plan_file import plan_file_from_json
+    from kreplica.engine.plans.file import plan_file_from_json
     from kreplica.system.untrusted_files import read_whole
 
     try:

@@ -11,8 +11,8 @@ from kreplica.errors import UsageError, os_reason
 
 if TYPE_CHECKING:
     from kreplica.engine.fault_plan import Plan
-    from kreplica.engine.omissions import LeaveOut
-    from kreplica.engine.plan_file import PlanFile
+    from kreplica.engine.plans.file import PlanFile
+    from kreplica.engine.plans.omissions import LeaveOut
     from kreplica.engine.settings import Value
 
 
@@ -20,7 +20,7 @@ def plan_file(
     scenario: str, kafka_version: str, settings: Mapping[str, Value], seed: int, plan: Plan, left_out: LeaveOut
 ) -> PlanFile:
     """The content of a plan file, by which ``--plan`` plays a run again."""
-    from kreplica.engine.plan_file import PlanFile
+    from kreplica.engine.plans.file import PlanFile
 
     return PlanFile(
         scenario=scenario,
@@ -38,7 +38,7 @@ def write_plan(path: Path, file: PlanFile) -> None:
     Raises:
         UsageError: The file cannot be written.
     """
-    from kreplica.engine.plan_file import plan_file_to_json
+    from kreplica.engine.plans.file import plan_file_to_json
 
     write_file(path, plan_file_to_json(file))
 

@@ -55,7 +55,7 @@ def run_many_times(
 ) -> None:
     """Plays, prints, and exits 1 if a run failed."""
     from commands.shared.printing.progress import Progress
-    from kreplica.engine.ineffective_settings import idle_settings
+    from kreplica.engine.versions.ineffective_settings import idle_settings
     from kreplica.engine.versions.supported import version_named
     from kreplica.scenarios.outcome_rows import played_by
     from kreplica.scenarios.random_runs import Job, run_many
@@ -183,7 +183,7 @@ def _show(played: _Played, console: Console) -> None:
 
 
 def _show_smallest(played: _Played, console: Console) -> None:
-    from kreplica.engine.plan_text import left_out_words, step_words
+    from kreplica.engine.plans.text import left_out_words, step_words
 
     smallest, summary = played.many.smallest, played.summary
     assert smallest is not None

@@ -14,7 +14,7 @@ from kreplica.engine.checkers.history_of_logs import ReplicaLog, ReplicaLogs
 from kreplica.engine.checkers.invariants import Finding, Invariant
 from kreplica.engine.checkers.strong_isr import ControllerIsr
 from kreplica.engine.fault_plan import AnyAction, Cut, DirectoryFailure, Plan, Reassign
-from kreplica.engine.plan_text import detail_of, name_of
+from kreplica.engine.plans.text import detail_of, name_of
 from kreplica.engine.rules.replication.error_codes import ErrorCode
 from kreplica.engine.settings import MICROSECONDS, Value
 from kreplica.engine.setup import SECOND, ProducerSetup, Setup

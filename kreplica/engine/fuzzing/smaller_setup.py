@@ -8,7 +8,15 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from kreplica.engine.fuzzing.shrinking import fewest
-from kreplica.engine.omissions import LeaveOut, partitions_of, producers_of, settings_of, speaks_of, topics_of, without
+from kreplica.engine.plans.omissions import (
+    LeaveOut,
+    partitions_of,
+    producers_of,
+    settings_of,
+    speaks_of,
+    topics_of,
+    without,
+)
 from kreplica.engine.setup import KAFKAS_OWN, Setup
 from kreplica.errors import UsageError
 

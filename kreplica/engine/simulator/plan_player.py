@@ -10,7 +10,7 @@ from typing import Any
 
 from kreplica.engine import fault_plan
 from kreplica.engine.fault_plan import At, Plan, Step, When
-from kreplica.engine.plan_text import detail_of, name_of
+from kreplica.engine.plans.text import detail_of, name_of
 from kreplica.engine.rules.replication.high_watermark import TO_HIGH_WATERMARK
 from kreplica.engine.settings import SETTINGS, Scope, parse, setting_named
 from kreplica.engine.simulator.broker.broker import Broker

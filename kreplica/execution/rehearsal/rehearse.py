@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kreplica.engine.checkers.causal_slice import causal_slice
-from kreplica.engine.plan_text import step_words
+from kreplica.engine.plans.text import step_words
 from kreplica.engine.settings import MICROSECONDS
 from kreplica.engine.setup import KAFKAS_OWN
 from kreplica.engine.trace import Event, Kind, sentence

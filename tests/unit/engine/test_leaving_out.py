@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from kreplica.engine import observe, version_named
 from kreplica.engine.fault_plan import At, Crash, ElectPreferred, Step
 from kreplica.engine.fuzzing.smaller_setup import leave_out
-from kreplica.engine.omissions import LeaveOut, settings_of, without
-from kreplica.engine.plan_file import PlanFile, plan_file_from_json, plan_file_to_json
-from kreplica.engine.plan_text import left_out_words
+from kreplica.engine.plans.file import PlanFile, plan_file_from_json, plan_file_to_json
+from kreplica.engine.plans.omissions import LeaveOut, settings_of, without
+from kreplica.engine.plans.text import left_out_words
 from kreplica.engine.setup import ConsumerSetup, ProducerSetup, ReaderSetup, TopicSetup, cluster, sends
 from kreplica.errors import UsageError
 

@@ -9,7 +9,7 @@ import pytest
 
 from kreplica.engine import fault_plan
 from kreplica.engine.fault_plan import AnyAction, At, Step, When
-from kreplica.engine.plan_text import detail_of, name_of, step_words
+from kreplica.engine.plans.text import detail_of, name_of, step_words
 from kreplica.engine.trace import Event, Kind, Record, Trace, sentence
 from kreplica.report.explain import explain
 from kreplica.report.log_strips import log_strips

@@ -12,7 +12,7 @@ from kreplica.engine.checkers.outcome import Outcome
 from kreplica.engine.explorer.model import Model, Taken
 from kreplica.engine.explorer.models.one_partition.models import model_of
 from kreplica.engine.explorer.models.one_partition.state import Bounds
-from kreplica.engine.plan_file import PlanFile, plan_file_from_json, plan_file_to_json
+from kreplica.engine.plans.file import PlanFile, plan_file_from_json, plan_file_to_json
 from kreplica.scenarios.counterexamples import FLAWED, played, replay
 
 Choices = list[tuple[str, tuple[int, ...]]]

@@ -6,7 +6,7 @@ import pytest
 
 from kreplica.engine import observe, version_named
 from kreplica.engine.fault_plan import plan_from_json, plan_to_json
-from kreplica.engine.omissions import settings_of, without
+from kreplica.engine.plans.omissions import settings_of, without
 from kreplica.scenarios import scenario_named
 from kreplica.scenarios.random_runs import Job, ManyRuns, is_failure, run_many, wrong_with
 

@@ -14,7 +14,7 @@ from kreplica.engine.explorer.models.clients.models import TABLES, model_of, see
 from kreplica.engine.explorer.models.one_partition.state import log_end
 from kreplica.engine.explorer.plain_search import search
 
-ROOT = Path(__file__).resolve().parents[4]
+ROOT = Path(__file__).resolve().parents[5]
 PLENTY = 2**30
 
 WAYS = {

@@ -28,7 +28,7 @@ from kreplica.engine.versions.version import NEVER
 from kreplica.report.log_strips import log_strips
 
 PLENTY = 2**30
-ROOT = Path(__file__).parents[4]
+ROOT = Path(__file__).parents[5]
 WITHOUT_ELR, WITH_ELR, MENDED = VERSIONS
 
 

@@ -10,7 +10,7 @@ from typing import Annotated
 import msgspec
 
 from kreplica.engine.fault_plan import Step, plan_from_json
-from kreplica.engine.omissions import LeaveOut
+from kreplica.engine.plans.omissions import LeaveOut
 from kreplica.errors import UsageError
 from kreplica.system.untrusted_files import MalformedError, decode_json
 

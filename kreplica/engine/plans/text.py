@@ -7,7 +7,7 @@ from typing import Any
 
 from kreplica.engine import fault_plan
 from kreplica.engine.fault_plan import AnyAction, At, Step
-from kreplica.engine.omissions import LeaveOut
+from kreplica.engine.plans.omissions import LeaveOut
 from kreplica.engine.settings import MICROSECONDS
 from kreplica.model.wording.words import named
 

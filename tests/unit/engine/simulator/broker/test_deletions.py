@@ -19,7 +19,7 @@ from kreplica.engine.trace import Kind, Trace, fields_of
 from kreplica.engine.versions.supported import version_named
 from kreplica.errors import UsageError
 
-GOLDEN = Path(__file__).parents[3] / "golden" / "kafka-classes" / "low-watermarks.txt"
+GOLDEN = Path(__file__).parents[4] / "golden" / "kafka-classes" / "low-watermarks.txt"
 
 VERSIONS = ["0.11", "2.5", "3.9", "4.1"]
 
