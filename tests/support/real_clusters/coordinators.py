@@ -71,13 +71,13 @@ class RealCoordinator:
         )
         return ErrorCode(self.send(group, request, HeartbeatResponse).error_code).name
 
-    def commit(self, group: str, name: str, generation: int, instance: str | None = None) -> str:
-        """Commits offset 7 of partition 0 of topic t; ``generation`` is a member epoch where the group has those."""
+    def commit(self, group: str, name: str, generation: int, instance: str | None = None, *, partition: int = 0) -> str:
+        """Commits offset 7 of a partition of topic t; ``generation`` is a member epoch where the group has those."""
         from kafka.protocol.consumer.group import OffsetCommitRequest, OffsetCommitResponse
 
         topic = OffsetCommitRequest.OffsetCommitRequestTopic
         place = topic.OffsetCommitRequestPartition(
-            partition_index=0, committed_offset=7, committed_leader_epoch=-1, committed_metadata=""
+            partition_index=partition, committed_offset=7, committed_leader_epoch=-1, committed_metadata=""
         )
         request = OffsetCommitRequest(
             group_id=group,

@@ -1,8 +1,8 @@
 """Consumer groups by the engine's rules with Kafka's client: states, mutants, and what stale heartbeats do.
 
-The states are held against an enumeration of its own, in which local epochs of assignments are numbers, as in
-AbstractMembershipManager.LocalAssignment, where the model has flags; its coordinator is CurrentAssignmentBuilder as
-``plain/groups.py`` restates it. The steps of counterexamples are derived by hand.
+The states are held against an enumeration of its own. Its client is ``plain/consumer.py``, in which local epochs of
+assignments are numbers where the model has flags; its coordinator is CurrentAssignmentBuilder as ``plain/groups.py``
+restates it. The steps of counterexamples are derived by hand.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
+from engine.overtaken_heartbeats import FAULTS, STALE, way
+from plain.consumer import Client
 from plain.groups import PlainMember, current_assignment
 
 from kreplica.engine.explorer.compiled import search as compiled_search
 from kreplica.engine.explorer.explored import Explored
-from kreplica.engine.explorer.model import Taken, successors
 from kreplica.engine.explorer.models.coordinators.memberships.models import TABLES, is_member, model_of
 from kreplica.engine.explorer.models.coordinators.memberships.rules import KAFKA_4_2, assignments
 from kreplica.engine.explorer.models.coordinators.memberships.state import (
@@ -45,50 +46,6 @@ def explored(name: str, bounds: MembershipBounds, goals: bool = True) -> Explore
 
 
 # -- an enumeration of its own
-
-Local = tuple[int, frozenset[int]]
-NO_LOCAL: Local = (-1, frozenset())
-
-
-@dataclass(frozen=True)
-class Client:
-    """ConsumerMembershipManager; ``sent`` is SentFields, None once it is reset."""
-
-    status: str = "JOINING"
-    epoch: int = 0
-    current: Local = NO_LOCAL
-    target: Local = NO_LOCAL
-    step: Local | None = None
-    sent: Local | None = None
-    reset: bool = False
-    request: tuple[int, frozenset[int] | None, bool] | None = None
-    answer: tuple[str, int, frozenset[int] | None] | None = None
-
-    def fenced(self) -> Client:
-        """transitionToFenced, with resetHeartbeatState before it."""
-        return Client(reset=True)
-
-    def assigned(self, partitions: frozenset[int] | None) -> Client:
-        """onHeartbeatSuccess and processAssignmentReceived."""
-        if partitions is None:
-            return self
-        target = self.target
-        if target == NO_LOCAL or target[1] != partitions:
-            target = (target[0] + 1, partitions)
-        told = replace(self, target=target)
-        if told.current != target:
-            return replace(told, status="RECONCILING")
-        return replace(told, status="STABLE") if told.status in {"RECONCILING", "JOINING"} else told
-
-    def heartbeat(self) -> Client:
-        """buildRequestData and onHeartbeatRequestGenerated."""
-        every = self.status == "JOINING"
-        owned = self.current[1] if every or self.sent != self.current else None
-        status = self.status
-        if status == "ACKNOWLEDGING":
-            status = "STABLE" if self.current == self.target else "RECONCILING"
-        request = (self.epoch, owned, every or self.reset)
-        return replace(self, status=status, sent=self.current, reset=False, request=request)
 
 
 @dataclass(frozen=True)
@@ -155,18 +112,10 @@ def following(group: Group) -> Iterator[Group]:
         if client.request is not None:
             yield served(group, place)
         if client.answer is not None:
-            error, epoch, partitions = client.answer
-            heard = replace(client, answer=None)
-            yield group.with_client(
-                place, heard.fenced() if error else replace(heard, epoch=epoch).assigned(partitions)
-            )
-        if client.status == "RECONCILING" and client.current != client.target and client.step is None:
-            if client.current != NO_LOCAL and client.current[1] == client.target[1]:
-                yield group.with_client(place, replace(client, current=client.target, status="ACKNOWLEDGING"))
-            else:
-                yield group.with_client(place, replace(client, step=client.target))
-        if client.step is not None:
-            yield group.with_client(place, replace(client, current=client.step, step=None, status="ACKNOWLEDGING"))
+            yield group.with_client(place, client.heard(client.answer))
+        for after in (client.begun(), client.taken_over()):
+            if after is not None:
+                yield group.with_client(place, after)
         if group.expirations > 0 and group.members[place] is not None:
             target = tuple(None if owner == place else owner for owner in group.target)
             gone = replace(group, target=target, epoch=group.epoch + 1, expirations=group.expirations - 1)
@@ -255,38 +204,10 @@ def test_a_mutant_breaks_its_promise_in_the_fewest_steps(mutant: str, bounds: Me
 # -- what stale heartbeats do
 
 
-def way(name: str, bounds: MembershipBounds, steps: str) -> list[Taken]:
-    """Some actions of a model, from its first state on: names with the client."""
-    model = model_of(name, bounds)
-    state, taken = model.initial, list[Taken]()
-    for step in steps.split():
-        action, client = step.rsplit(":", 1)
-        found = [one for one in successors(model, state) if (one.action.name, one.chosen[0]) == (action, int(client))]
-        taken.append(found[-1])
-        state = taken[-1].state
-    return taken
-
-
-STALE = (
-    "heartbeat:0 heartbeat:1 serve:0 hear:0 heartbeat:0 serve:1 hear:1 heartbeat:1 reconcile:1 take-over:1"
-    " expire:0 serve:0 hear:0 heartbeat:0 serve:1 hear:1 heartbeat:1 reconcile:1 take-over:1"
-    " serve:0 hear:0 heartbeat:0 serve:1 serve:0 hear:0 reconcile:0 take-over:0"
-)
-"""Client 2 has nothing, and says so in a heartbeat that is overtaken by its taking over both partitions."""
-
-LATE = (
-    "heartbeat:0 heartbeat:1 time-out:0 heartbeat:0 serve:0 hear:0 reconcile:0 take-over:0"
-    " serve:1 hear:1 heartbeat:1 serve-late:0 serve:1 hear:1 reconcile:1 take-over:1"
-)
-"""Client 1 joins twice, as its first heartbeat is late; when that arrives it has both partitions."""
-
-
 @pytest.mark.parametrize("name", KAFKA)
-@pytest.mark.parametrize(("steps", "faults", "time_outs"), [(STALE, 1, 0), (LATE, 0, 1)])
-def test_a_heartbeat_that_is_overtaken_frees_what_its_sender_has(
-    name: str, steps: str, faults: int, time_outs: int
-) -> None:
-    taken = way(name, MembershipBounds(2, 2, faults, time_outs), steps)
+@pytest.mark.parametrize("steps", FAULTS)
+def test_a_heartbeat_that_is_overtaken_frees_what_its_sender_has(name: str, steps: str) -> None:
+    taken = way(name, MembershipBounds(2, 2, *FAULTS[steps]), steps)
     last: MembershipState = taken[-1].state
     assert all(is_member(last, client) for client in range(2))
     assert has(last, 0) & has(last, 1) != 0
