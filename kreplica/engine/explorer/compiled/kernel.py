@@ -44,7 +44,8 @@ class Scratch(NamedTuple):
         notes: A record: ``control``, the numbers of the search; ``broken``, the first state that breaks each invariant
             or one of the two values above; ``present``, the words of the state whose actions are taken; ``packed`` and
             ``tried``, the words of a state; ``ranks`` of replicas; ``queue``, the words of the states that wait, one
-            after the other, ``queue_parents``, the state that each comes from, and ``queue_slots``, its first slot.
+            after the other, ``queue_parents``, the state that each comes from, ``queue_hashes``, and ``queue_slots``,
+            its first slot.
         state: A record with a state's fields, which actions change.
         other: The same, for a state with its replicas exchanged.
     """
@@ -70,14 +71,19 @@ class Store(NamedTuple):
     scratch: Any
 
 
-def slot_of(words: Any, slots: int) -> int:
-    """The first slot of a state, as far into the table as the upper half of its hash is into 32 bits."""
+def hash_of(words: Any) -> int:
+    """The hash of a state, 32 bits."""
     mixed = 0
     for word in words:
         mixed = (mixed ^ word) * _MULTIPLIERS[0]
         mixed ^= (mixed >> 32) & _LOW_HALF
     mixed *= _MULTIPLIERS[1]
-    return (((mixed >> 32) & _LOW_HALF) * slots) >> 32
+    return (mixed >> 32) & _LOW_HALF
+
+
+def slot_of(hashed: int, slots: int) -> int:
+    """The first slot of a state, as far into the table as its hash is into 32 bits."""
+    return (hashed * slots) >> 32
 
 
 def same(one: Any, other: Any) -> bool:
@@ -137,7 +143,7 @@ def packs_representative(
 
 
 def arrives(fill: Callable[..., Any]) -> Callable[..., Any]:
-    """Builds what puts the state of the record into the queue."""
+    """Builds what puts the state of the record into the queue, hashed while its words are at hand."""
 
     def arrive(scratch: Any, parent: int) -> None:
         notes = scratch.notes
@@ -148,6 +154,7 @@ def arrives(fill: Callable[..., Any]) -> Callable[..., Any]:
         notes.control[QUEUED] = place + 1
         for word in range(size):
             notes.queue[place * size + word] = notes.packed[word]
+        notes.queue_hashes[place] = hash_of(notes.packed)
         notes.queue_parents[place] = parent
 
     return arrive
@@ -158,11 +165,9 @@ def fetch(notes: Any, words: Any, slots: Any) -> None:
 
     Table and states are larger than a processor's cache: what these readings wait for, they wait for together.
     """
-    packed, size, count, fetched = notes.packed, len(notes.packed), notes.control[QUEUED], 0
+    count, fetched = notes.control[QUEUED], 0
     for place in range(count):
-        for word in range(size):
-            packed[word] = notes.queue[place * size + word]
-        slot = slot_of(packed, len(slots))
+        slot = slot_of(notes.queue_hashes[place], len(slots))
         notes.queue_slots[place] = slot
         fetched += slots[slot]
     for place in range(count):
@@ -295,7 +300,7 @@ def finds(fill: Callable[..., Any]) -> Callable[..., Any]:
     def find(store: Any) -> int:
         packed, words, slots = store.scratch.notes.packed, store.words, store.slots
         fill(store.scratch)
-        slot = slot_of(packed, len(slots))
+        slot = slot_of(hash_of(packed), len(slots))
         while slots[slot] != 0:
             if same(words[slots[slot] - 1], packed):
                 return int(slots[slot] - 1)
@@ -428,7 +433,7 @@ def refill(store: Any) -> None:
     """Puts every state into a new table."""
     words, slots = store.words, store.slots
     for state in range(store.scratch.notes.control[COUNT]):
-        slot = slot_of(words[state], len(slots))
+        slot = slot_of(hash_of(words[state]), len(slots))
         while slots[slot] != 0:
             slot = slot + 1 if slot + 1 < len(slots) else 0
         slots[slot] = state + 1

@@ -54,6 +54,7 @@ class _Search:
                 "ranks": model.symmetry.replicas if model.symmetry else 1,
                 "queue": waiting * words,
                 "queue_parents": waiting,
+                "queue_hashes": waiting,
                 "queue_slots": waiting,
             }
         )
