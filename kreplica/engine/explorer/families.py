@@ -405,9 +405,14 @@ def _require_room(name: str, bounds: _Coordinated, most: _Coordinated) -> None:
         raise UsageError(f"{name} has room for {listed(first)} and {last}")
 
 
-def _coordinator_model(name: str, bounds: CoordinatorBounds) -> Model:
-    _require_room(name, bounds, coordinator_models.MOST)
-    return coordinator_models.model_of(name, bounds)
+def _within(most: _Coordinated, model_of: Callable[..., Model]) -> Callable[..., Model]:
+    """Builds what gives a model by its name, within bounds that are no larger than the largest."""
+
+    def model(name: str, bounds: _Coordinated) -> Model:
+        _require_room(name, bounds, most)
+        return model_of(name, bounds)
+
+    return model
 
 
 def _coordinator_sentence(bounds: CoordinatorBounds) -> str:
@@ -423,7 +428,7 @@ def _coordinator_family(names: Sequence[str], faults: int) -> Family:
         names=names,
         sound="coordinator-4.1",
         default=CoordinatorBounds(clients=2, replicas=2, partitions=1, faults=faults),
-        model_of=_coordinator_model,
+        model_of=_within(coordinator_models.MOST, coordinator_models.model_of),
         limits=lambda bounds: bounds._asdict(),
         sentence=_coordinator_sentence,
         more_room="",
@@ -438,11 +443,6 @@ COORDINATOR = _coordinator_family([name for name in coordinator_models.TABLES if
 PRODUCER_IDS = _coordinator_family(["producer-ids"], faults=0)
 
 # -- a consumer group
-
-
-def _group_model(name: str, bounds: GroupBounds) -> Model:
-    _require_room(name, bounds, group_models.MOST)
-    return group_models.model_of(name, bounds)
 
 
 def _group_sentence(bounds: GroupBounds) -> str:
@@ -481,18 +481,13 @@ GROUP = _group_family(
     group_models.TABLES,
     "consumer-group",
     GroupBounds(clients=2, partitions=2, faults=0),
-    _group_model,
+    _within(group_models.MOST, group_models.model_of),
     _group_sentence,
     group_trace.seen,
     group_trace.told,
 )
 
 # -- a consumer group by the engine's rules
-
-
-def _membership_model(name: str, bounds: MembershipBounds) -> Model:
-    _require_room(name, bounds, membership_models.MOST)
-    return membership_models.model_of(name, bounds)
 
 
 def _membership_sentence(bounds: MembershipBounds) -> str:
@@ -506,7 +501,7 @@ MEMBERSHIP = _group_family(
     membership_models.TABLES,
     "consumer-group-4.3-mended",
     MembershipBounds(clients=2, partitions=2, faults=0, time_outs=0),
-    _membership_model,
+    _within(membership_models.MOST, membership_models.model_of),
     _membership_sentence,
     membership_trace.seen,
     membership_trace.told,
