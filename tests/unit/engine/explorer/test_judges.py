@@ -1,7 +1,7 @@
 """The explorer's own models, judged by TLC: the same states, depth, verdict and shortest counterexample.
 
-tests/golden/tlc has what TLC 2.15 says of benchmarks/settings.tla and benchmarks/epoch_answers.tla, which were written
-anew from what Kafka does; ``python benchmarks/judges.py`` asks it again.
+tests/golden/tlc has what TLC 2.15 says of settings.tla, epoch_answers.tla and quorum.tla in benchmarks, which were
+written anew from what Kafka does; ``python benchmarks/judges.py`` asks it again.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from kreplica.engine.explorer.explored import Explored
 from kreplica.engine.explorer.model import Invariant, Model
 from kreplica.engine.explorer.models.epoch_answers import models as answers
 from kreplica.engine.explorer.models.epoch_answers.models import AnswersBounds
+from kreplica.engine.explorer.models.quorum import models as quorum
+from kreplica.engine.explorer.models.quorum.state import QuorumBounds
 from kreplica.engine.explorer.models.settings import models as settings
 from kreplica.engine.explorer.models.settings.state import ANY_LEADER, SettingsBounds, SettingsState
 from kreplica.engine.rules.replication.acknowledgement import ACKS_ALL
@@ -81,6 +83,27 @@ def test_a_model_of_answers_under_way_has_the_states_that_tlc_counts(row: Mappin
     assert bool(unsettled) != row["settles"]
 
 
+def quorum_model(row: Mapping[str, Any]) -> Model:
+    bounds = dict(row["bounds"])
+    return quorum.model_of(row["model"], QuorumBounds(last_epoch=bounds.pop("epochs"), **bounds))
+
+
+@pytest.mark.parametrize("row", [row for row in rows("quorum") if "invariant" not in row.values[0]])
+def test_a_quorum_has_the_states_that_tlc_counts(row: Mapping[str, Any]) -> None:
+    model = quorum_model(row)
+    found = plain_search.search(model, model.invariants, PLENTY)
+    assert found.complete
+    assert (found.distinct, found.depth) == (row["distinct"], row["depth"])
+    assert (row["steps"], found.broken) == (None, {})
+
+
+@pytest.mark.parametrize("row", [row for row in rows("quorum") if "invariant" in row.values[0]])
+def test_a_quorum_without_a_guard_breaks_in_the_steps_that_tlc_finds(row: Mapping[str, Any]) -> None:
+    model = quorum_model(row)
+    asked = [one for one in model.invariants if one.name == row["invariant"]]
+    assert len(plain_search.search(model, asked, PLENTY).broken[row["invariant"]]) - 1 == row["steps"]
+
+
 def test_the_rows_lose_and_hold_within_every_kind_of_bound() -> None:
     """Each kind of fault, both acks, three ways to flush, two and three replicas, losses and none."""
     judged = json.loads((JUDGED / "settings.json").read_text())
@@ -92,3 +115,4 @@ def test_the_rows_lose_and_hold_within_every_kind_of_bound() -> None:
         assert {row["bounds"][name] for row in judged} == values, name
     assert {row["bounds"]["first_leader"] for row in judged} >= {ANY_LEADER, 1, 2}
     assert {row["model"] for row in json.loads((JUDGED / "epoch_answers.json").read_text())} == set(answers.TABLES)
+    assert {row["model"] for row in json.loads((JUDGED / "quorum.json").read_text())} == set(quorum.TABLES)
