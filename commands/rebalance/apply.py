@@ -26,6 +26,7 @@ from commands.rebalance.options import (
     pace_of,
 )
 from commands.rebalance.plan import PlanRun, plan_line
+from commands.shared.help import examples
 from commands.shared.options.common import OutputOption, SourceOptions, takes_sources
 
 if TYPE_CHECKING:
@@ -33,6 +34,27 @@ if TYPE_CHECKING:
     from commands.shared.printing.output import OutputFormat
     from kreplica.config.handle import ClusterHandle
     from kreplica.execution.rebalance.outcome import PlanOutcome
+
+
+def register(group: typer.Typer) -> None:
+    """Adds apply and resume."""
+    group.command(
+        "apply",
+        short_help="Carry out a plan.",
+        epilog=examples(
+            "kreplica rebalance apply plan.json --bootstrap-server kafka1:9092",
+            "kreplica rebalance apply plan.json --bootstrap-server kafka1:9092 --execute --batch 50 --pause 10s",
+            "kreplica rebalance apply plan.json --bootstrap-server kafka1:9092 --execute --throttle 50MB",
+        ),
+    )(apply)
+    group.command(
+        "resume",
+        short_help="Go on with a plan that was interrupted.",
+        epilog=examples(
+            "kreplica rebalance resume plan.json --bootstrap-server kafka1:9092",
+            "kreplica rebalance resume plan.json --context prod-eu --execute",
+        ),
+    )(resume)
 
 
 @takes_sources

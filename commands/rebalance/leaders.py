@@ -22,6 +22,7 @@ from commands.rebalance.options import (
     write_words,
 )
 from commands.shared.confirm import confirm
+from commands.shared.help import examples
 from commands.shared.options.common import (
     ExcludeInternalOption,
     OutputOption,
@@ -39,6 +40,18 @@ if TYPE_CHECKING:
     from commands.shared.printing.output import OutputFormat
     from kreplica.execution.rebalance.leaders import ElectedLeaders
     from kreplica.execution.rebalance.rows import ElectionRow
+
+
+def register(group: typer.Typer) -> None:
+    """Adds the subcommand."""
+    group.command(
+        "leaders",
+        short_help="Elect preferred leaders, or write a plan to do so.",
+        epilog=examples(
+            "kreplica rebalance leaders --dump sample",
+            "kreplica rebalance leaders --bootstrap-server kafka1:9092 --topic 'orders.*' --execute",
+        ),
+    )(leaders)
 
 
 @takes_sources

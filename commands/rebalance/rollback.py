@@ -23,6 +23,7 @@ from commands.rebalance.options import (
     pace_of,
 )
 from commands.rebalance.plan import PlanRun, plan_line
+from commands.shared.help import examples
 from commands.shared.options.common import OutputOption, SourceOptions, takes_sources
 
 if TYPE_CHECKING:
@@ -30,6 +31,18 @@ if TYPE_CHECKING:
     from commands.shared.printing.output import OutputFormat
     from kreplica.config.handle import ClusterHandle
     from kreplica.execution.rebalance.outcome import PlanOutcome
+
+
+def register(group: typer.Typer) -> None:
+    """Adds the subcommand."""
+    group.command(
+        "rollback",
+        short_help="Bring back what a plan changed.",
+        epilog=examples(
+            "kreplica rebalance rollback plan.json --bootstrap-server kafka1:9092",
+            "kreplica rebalance rollback plan.json --context prod-eu --execute --allow-reorder",
+        ),
+    )(rollback)
 
 
 @takes_sources

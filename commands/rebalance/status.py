@@ -19,6 +19,7 @@ from commands.rebalance.options import (
     one_cluster,
 )
 from commands.rebalance.plan import plan_line
+from commands.shared.help import examples
 from commands.shared.options.common import OutputOption, SourceOptions, takes_sources
 
 if TYPE_CHECKING:
@@ -26,6 +27,26 @@ if TYPE_CHECKING:
     from commands.shared.printing.output import OutputFormat
     from kreplica.config.handle import ClusterHandle
     from kreplica.execution.rebalance.outcome import PlanOutcome
+
+
+def register(group: typer.Typer) -> None:
+    """Adds status and cancel."""
+    group.command(
+        "status",
+        short_help="Show how far a plan has come.",
+        epilog=examples(
+            "kreplica rebalance status plan.json --bootstrap-server kafka1:9092",
+            "kreplica rebalance status plan.json --context prod-eu -o json",
+        ),
+    )(status)
+    group.command(
+        "cancel",
+        short_help="Drop the rest of a plan.",
+        epilog=examples(
+            "kreplica rebalance cancel plan.json",
+            "kreplica rebalance cancel plan.json --execute",
+        ),
+    )(cancel)
 
 
 @takes_sources

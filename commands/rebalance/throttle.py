@@ -7,12 +7,25 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from commands.rebalance.options import PlanArgument, parse_rate
+from commands.shared.help import examples
 from commands.shared.options.common import OutputOption
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from kreplica.execution.moves.rate_request import ChangedRate
+
+
+def register(group: typer.Typer) -> None:
+    """Adds the subcommand."""
+    group.command(
+        "throttle",
+        short_help="Change the rate of a plan that is being carried out.",
+        epilog=examples(
+            "kreplica rebalance throttle plan.json --rate 20MB",
+            "kreplica rebalance throttle plan.json --rate 1500000 -o json",
+        ),
+    )(throttle)
 
 
 def throttle(

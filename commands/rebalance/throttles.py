@@ -10,6 +10,7 @@ import typer
 
 from commands.rebalance.options import ExecuteOption, YesOption, one_cluster
 from commands.shared.confirm import confirm
+from commands.shared.help import examples
 from commands.shared.options.common import BROKERS, OutputOption, SourceOptions, takes_sources
 from commands.shared.values import parse_ids
 
@@ -17,6 +18,18 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from kreplica.execution.moves.throttles.leftover import FoundThrottles
+
+
+def register(group: typer.Typer) -> None:
+    """Adds the subcommand."""
+    group.command(
+        "throttles",
+        short_help="Show throttles that moves have left behind.",
+        epilog=examples(
+            "kreplica rebalance throttles --bootstrap-server kafka1:9092",
+            "kreplica rebalance throttles --bootstrap-server kafka1:9092 --broker 3 --topic orders --execute",
+        ),
+    )(throttles)
 
 
 @takes_sources

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from commands.rebalance.options import PlanArgument, one_cluster
+from commands.shared.help import examples
 from commands.shared.options.common import OutputOption, SourceOptions, takes_sources
 
 if TYPE_CHECKING:
@@ -15,6 +16,18 @@ if TYPE_CHECKING:
 
     from kreplica.execution.rebalance.verify import VerifiedPlan
     from kreplica.planner.reassignment.certificates.certificate import Bound, Certificate, DirectoryRelief
+
+
+def register(group: typer.Typer) -> None:
+    """Adds the subcommand."""
+    group.command(
+        "verify",
+        short_help="Check a plan of replicas by its certificate.",
+        epilog=examples(
+            "kreplica rebalance verify plan.json --dump dumps",
+            "kreplica rebalance verify plan.json --bootstrap-server kafka1:9092",
+        ),
+    )(verify)
 
 
 @takes_sources

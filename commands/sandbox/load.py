@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from commands.sandbox.answer import choice
+from commands.sandbox.options import NameOption
+from commands.shared.help import examples
 from commands.shared.interrupts import NUMBERS
 from commands.shared.options.common import OutputOption
 from commands.shared.printing.terminal import print_err
@@ -24,6 +26,18 @@ if TYPE_CHECKING:
     from kreplica.sandbox.rows import LoadRow
 
 COUNTS = ("sent", "acknowledged", "refused", "read_back", "lost", "unread", "duplicated", "out_of_order")
+
+
+def register(group: typer.Typer) -> None:
+    """Adds the subcommand."""
+    group.command(
+        "load",
+        short_help="Produce and consume at a rate; count lost records.",
+        epilog=examples(
+            "kreplica sandbox load --topic orders --rate 500 --seconds 30 --acks all",
+            "kreplica sandbox load --topic orders --acks 1 --consume",
+        ),
+    )(load)
 
 
 def load(
@@ -52,7 +66,7 @@ def load(
         str, typer.Option("--listener", metavar="KIND", help="Listener to use; plaintext if not given.")
     ] = "plaintext",
     user: Annotated[str, typer.Option("--user", metavar="NAME", help="User of that listener.")] = "admin",
-    name: Annotated[str, typer.Option("--name", metavar="NAME", help="Name of the sandbox.")] = "default",
+    name: NameOption = "default",
     output: OutputOption = None,
 ) -> None:
     """Produce and consume at a stated rate and count what became of every record.

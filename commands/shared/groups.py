@@ -52,11 +52,12 @@ def register_subcommands(group: typer.Typer, modules: Mapping[str, str], below: 
 
     Args:
         group: Gets the subcommands.
-        modules: Module by subcommand, in the order of the help.
+        modules: Module by subcommand, in the order of the help; one that registers several stands by each of them.
         below: The word after the group's name: if it names a subcommand, only that one is built. None where there is
             no such word; empty where only the group's own line of help is wanted, which needs none of them.
     """
     if below == "":
         return
-    for name in [below] if below is not None and below in modules else modules:
-        importlib.import_module(modules[name]).register(group)
+    asked = [below] if below is not None and below in modules else modules
+    for module in dict.fromkeys(modules[name] for name in asked):
+        importlib.import_module(module).register(group)

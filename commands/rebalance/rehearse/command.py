@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from commands.rebalance.options import PlanArgument, one_cluster
+from commands.shared.help import examples
 from commands.shared.options.common import OutputOption, SourceOptions, takes_sources
 from commands.shared.options.engine_settings import SetOption
 
@@ -29,6 +30,18 @@ KafkaVersionOption = Annotated[
     str | None,
     typer.Option("--kafka-version", metavar="VERSION", help="Kafka's version to play.  [default: that of the brokers]"),
 ]
+
+
+def register(group: typer.Typer) -> None:
+    """Adds the subcommand."""
+    group.command(
+        "rehearse",
+        short_help="Play a plan of replicas while brokers fail.",
+        epilog=examples(
+            "kreplica rebalance rehearse plan.json --dump dumps --runs 200 --seed 1",
+            "kreplica rebalance rehearse plan.json --bootstrap-server kafka1:9092 --set acks=1",
+        ),
+    )(rehearse)
 
 
 @takes_sources

@@ -10,6 +10,7 @@ import typer
 from commands.rebalance.options import live_words, one_cluster
 from commands.rebalance.replicas.options import InFlightOptions, LimitOptions, PlanOptions, ScopeOptions
 from commands.rebalance.replicas.reasons import ReasonOptions
+from commands.shared.help import examples
 from commands.shared.options.common import OutputOption, SourceOptions, takes_sources
 from commands.shared.options.groups import takes
 from commands.shared.values import parse_ids, parse_percent, parse_size
@@ -18,6 +19,18 @@ from kreplica.errors import UsageError
 if TYPE_CHECKING:
     from kreplica.execution.moves.plans.reassignment_json import NamedReassignments
     from kreplica.planner.reassignment.request import Request
+
+
+def register(group: typer.Typer) -> None:
+    """Adds the subcommand."""
+    group.command(
+        "replicas",
+        short_help="Plan moves of replicas, the fewest for a reason.",
+        epilog=examples(
+            "kreplica rebalance replicas --drain 3 --dump sample-healthy",
+            "kreplica rebalance replicas --balance leaders --dump sample-healthy --reassignment-json moves.json",
+        ),
+    )(replicas)
 
 
 @takes_sources

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -11,6 +10,7 @@ from commands.shared.help import examples
 from commands.shared.options.common import OutputOption
 from commands.shared.options.groups import takes
 from commands.whatif.prove.bounds import FaultOptions, SizeOptions, bounds_of, words_of
+from commands.whatif.prove.options import ModelOptions, SearchOptions
 
 if TYPE_CHECKING:
     from kreplica.engine.explorer.explored import Progress as Explored
@@ -31,70 +31,16 @@ def register(group: typer.Typer) -> None:
     )(prove)
 
 
-MODEL = "What is proved"
-ANSWER = "The search and its answer"
-
-
+@takes("asked", ModelOptions)
 @takes("size", SizeOptions)
 @takes("faults", FaultOptions)
+@takes("search", SearchOptions)
 def prove(
     *,
-    model: Annotated[
-        str,
-        typer.Option(
-            "--model", metavar="NAME", rich_help_panel=MODEL, help="The model; kreplica whatif models lists them."
-        ),
-    ] = "kip-320",
-    invariant: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--invariant",
-            metavar="NAME",
-            rich_help_panel=MODEL,
-            help="An invariant or a goal of the model, as kreplica whatif model NAME lists them; may be repeated."
-            "  [default: the first]",
-        ),
-    ] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="KEY=VALUE",
-            rich_help_panel=MODEL,
-            help="For the models of settings: acks (1 or all), min.insync.replicas, unclean.leader.election.enable or"
-            " flush.messages; may be repeated.",
-        ),
-    ] = None,
+    asked: ModelOptions,
     size: SizeOptions,
     faults: FaultOptions,
-    symmetry: Annotated[
-        bool,
-        typer.Option(
-            "--symmetry",
-            rich_help_panel=ANSWER,
-            help="Take states that differ only in which broker is which for one, in models of one partition: fewer"
-            " states, the same verdict.",
-        ),
-    ] = False,
-    memory: Annotated[
-        str,
-        typer.Option(
-            "--memory", metavar="SIZE", rich_help_panel=ANSWER, help="Memory for states, such as 500MB or 4GiB."
-        ),
-    ] = "2GiB",
-    save: Annotated[
-        Path | None,
-        typer.Option("--save", metavar="FILE", rich_help_panel=ANSWER, help="Write the answer as JSON, too."),
-    ] = None,
-    save_plan: Annotated[
-        Path | None,
-        typer.Option(
-            "--save-plan",
-            metavar="FILE",
-            rich_help_panel=ANSWER,
-            help="Write the counterexample as a plan for whatif run.",
-        ),
-    ] = None,
+    search: SearchOptions,
     output: OutputOption = None,
 ) -> None:
     """Try every schedule of a small model within bounds: whether an invariant holds in each state, or the fewest steps
@@ -119,22 +65,22 @@ def prove(
     from kreplica.engine.explorer.proof import whatif_prove
     from kreplica.scenarios.counterexamples import replays_of
 
-    bounds = bounds_of(model, size, faults, settings or ())
+    invariants, settings = asked.invariant or (), asked.settings or ()
+    bounds = bounds_of(asked.model, size, faults, settings)
+    memory = parse_size(search.memory, "--memory")
     with Progress() as line:
 
         def report(explored: Explored) -> None:
             line.say(progress_line(explored))
 
-        proof = whatif_prove(
-            model, bounds, invariant or (), symmetry=symmetry, memory=parse_size(memory, "--memory"), report=report
-        )
+        proof = whatif_prove(asked.model, bounds, invariants, symmetry=search.symmetry, memory=memory, report=report)
     replays = replays_of(proof.model, proof.steps)
-    answer = answer_of(proof, replays, save_plan)
-    if save is not None:
-        write_file(save, document_of(answer))
-    if save_plan is not None and replays:
-        write_plan(save_plan, next(iter(replays.values())).file)
-    asked = [word for name in invariant or () for word in ("--invariant", name)]
-    words = [*asked, *words_of(size, faults, settings or ()), *(["--symmetry"] if symmetry else [])]
-    emit(answer, output, lambda console: show(proof, replays, save, save_plan, words, console))
+    answer = answer_of(proof, replays, search.save_plan)
+    if search.save is not None:
+        write_file(search.save, document_of(answer))
+    if search.save_plan is not None and replays:
+        write_plan(search.save_plan, next(iter(replays.values())).file)
+    named = [word for name in invariants for word in ("--invariant", name)]
+    words = [*named, *words_of(size, faults, settings), *(["--symmetry"] if search.symmetry else [])]
+    emit(answer, output, lambda console: show(proof, replays, search.save, search.save_plan, words, console))
     raise typer.Exit(proof.exit_code)
