@@ -12,7 +12,12 @@ DRIVER = Path(__file__).parents[2] / "support" / "plans" / "kill_points.py"
 
 
 @pytest.mark.parametrize(
-    ("work", "least"), [("apply", 30), ("rollback", 40), pytest.param("interrupt", 40, marks=pytest.mark.slow)]
+    ("work", "least"),
+    [
+        ("apply", 30),
+        pytest.param("rollback", 40, marks=pytest.mark.one_python),
+        pytest.param("interrupt", 40, marks=pytest.mark.slow),
+    ],
 )
 def test_a_kill_at_every_point(work: str, least: int, tmp_path: Path) -> None:
     command = [sys.executable, str(DRIVER), work, str(tmp_path)]

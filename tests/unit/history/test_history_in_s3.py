@@ -69,6 +69,7 @@ def in_a_folder(folder: Path, some: list[Candidate]) -> dict[str, bytes]:
     return contents(folder)
 
 
+@pytest.mark.one_python
 def test_the_bytes_are_those_of_a_folder(started: ObjectStore, place: S3Place, tmp_path: Path) -> None:
     for one in SOME[::-1]:
         ingest([one], S3Storage(place), compact=True)

@@ -77,6 +77,7 @@ def one_by_one(storage: StoppingStorage, begun: list[Observation]) -> None:
         ingest([candidate(one)], storage)
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize("after", [False, True])
 def test_a_stop_at_any_change_loses_and_doubles_nothing(tmp_path: Path, after: bool) -> None:
     undisturbed = tmp_path / "undisturbed"
@@ -106,6 +107,7 @@ def join_and_clear(storage: StoppingStorage) -> None:
     month.clear_up(-1)
 
 
+@pytest.mark.one_python
 def test_a_stop_while_pieces_are_joined_or_cleared_up_loses_nothing(tmp_path: Path) -> None:
     some = [observed(hour / 2, {ORDERS: {"leader": hour % 2}}) for hour in range(4)]
     whole, counted = tmp_path / "whole", StoppingStorage(tmp_path / "counted")

@@ -47,6 +47,7 @@ def test_every_rule_that_changed_with_a_release_is_held_by_something() -> None:
     assert all(len(source) > 10 for source in SOURCE.values())
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize("boundary", [one for one in boundaries() if one.key in PLAYED], ids=lambda one: one.key)
 def test_a_scenario_comes_out_otherwise_without_the_change(boundary: Boundary) -> None:
     assert any(comes_out_otherwise(boundary, *one) for one in cases_of(boundary, PLAYED[boundary.key]))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from suite import tests_of
 
-pytestmark = pytest.mark.xdist_group("tests_of")  # every file is parsed once
+pytestmark = [pytest.mark.xdist_group("tests_of"), pytest.mark.one_python]  # every file is parsed once
 
 
 @pytest.mark.parametrize(

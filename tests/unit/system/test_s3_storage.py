@@ -74,6 +74,7 @@ def test_names_are_those_of_the_folder(storage: S3Storage, store: ObjectStore) -
     assert whole.read(f"{storage.place.prefix}/e", 1) == b"1"
 
 
+@pytest.mark.one_python
 def test_more_names_than_one_answer_holds(storage: S3Storage, store: ObjectStore) -> None:
     client = store.client()
     with ThreadPoolExecutor(8) as pool:

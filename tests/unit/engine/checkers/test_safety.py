@@ -96,6 +96,7 @@ def test_the_same_search_finds_what_is_unsafe(version: str, changes: dict[str, i
     assert first_failing(version, range(seeds), changes) is not None
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize(
     ("version", "seed"),
     [

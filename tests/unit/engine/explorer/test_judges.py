@@ -64,6 +64,7 @@ def assert_same(model: Model, row: Mapping[str, Any], search: Search = plain_sea
     assert steps_to_breach(model, search) == row["steps"]
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize("row", rows("settings"))
 def test_a_model_of_settings_has_the_states_that_tlc_counts(row: Mapping[str, Any]) -> None:
     assert_same(settings_model(row["model"], row["bounds"]), row)

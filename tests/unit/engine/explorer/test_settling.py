@@ -140,6 +140,7 @@ HOLD = [
 ]
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize(("name", "bounds"), HOLD)
 def test_writes_isr_and_metadata_settle(name: str, bounds: ProofBounds) -> None:
     found = explored(name, bounds)
@@ -161,6 +162,7 @@ NEEDED = {
 }
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize(("model", "action"), [(model, each) for model, names in NEEDED.items() for each in names])
 def test_without_a_step_of_healing_some_goal_never_comes_about(model: tuple[str, ProofBounds], action: str) -> None:
     assert explored(*model, without=action).broken

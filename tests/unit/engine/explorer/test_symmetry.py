@@ -72,6 +72,7 @@ def every_state(model: Model) -> dict[Key, PartitionState]:
     return found
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize(
     ("name", "bounds"),
     [

@@ -58,6 +58,7 @@ def check(setup: Setup, plan: Plan, version: Version) -> None:
     assert events_of(world) == whole
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize(("name", "version", "settings"), SCENARIOS, ids=str)
 def test_two_continuations_of_a_scenario_are_the_same_run(name: str, version: str, settings: dict[str, Value]) -> None:
     scenario = scenario_named(name)

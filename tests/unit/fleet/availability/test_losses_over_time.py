@@ -108,6 +108,7 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
+@pytest.mark.one_python
 def test_fifty_moments_of_real_clusters_are_those_of_whatif_fail(fleet: Path) -> None:
     random, harmful = np.random.default_rng(50), 0
     for cluster in ("i0iQ6TlnRRmrapXchcJ1Uw", "cBMf6SHmQsyCTHxhqk8gNg"):

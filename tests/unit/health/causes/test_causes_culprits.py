@@ -103,6 +103,7 @@ def test_many_dead_brokers_are_explained_as_they_are_plainly(seed: int) -> None:
     held_against(explain(Evaluator(with_dead(brokers=20, dead=2 * seed % 15, partitions=400, seed=seed))))
 
 
+@pytest.mark.one_python
 def test_time_grows_with_the_partitions_and_not_with_the_dead_brokers_too() -> None:
     def seconds(dead: int) -> float:
         why = explain(Evaluator(with_dead(brokers=600, dead=dead, partitions=12_000, seed=1)))

@@ -20,6 +20,7 @@ def run(*arguments: str) -> list[list[str]]:
     return [[*row[:2], *row[4:]] for row in rows]
 
 
+@pytest.mark.one_python
 def test_a_small_cluster_is_planned_and_proven() -> None:
     rows = run("--brokers", "30", "--partitions", "400")
     assert len(rows) == 20

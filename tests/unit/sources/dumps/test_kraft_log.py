@@ -77,6 +77,7 @@ def states(one: LogSlice) -> list[State]:
     return found
 
 
+@pytest.mark.one_python
 def test_the_state_at_each_step_is_that_at_its_offset_and_nothing_changes_between(dumped: list[DumpedBatch]) -> None:
     (found,), stopped = log_slices(find_metadata(str(HOME)))
     assert stopped is None
@@ -155,6 +156,7 @@ def borders(root: Path) -> list[tuple[object, ...]]:
     ]
 
 
+@pytest.mark.one_python
 def test_parts_of_a_log_make_the_whole_of_it_in_any_order(tmp_path: Path) -> None:
     ingest_dumps([HOME], tmp_path / "whole")
     whole = borders(tmp_path / "whole")

@@ -56,6 +56,7 @@ def searched(name: str, bounds: GroupBounds, goals: bool = False) -> Explored:
     return search(model, model.invariants, PLENTY, goals=model.goals if goals else ())
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize("bounds", COUNTED, ids=str)
 def test_every_state_is_found_once(bounds: GroupBounds) -> None:
     found = searched("consumer-group", bounds, goals=True)

@@ -70,6 +70,7 @@ BREAKS = {
 """States of the shortest counterexample, the first one included."""
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize("name", BREAKS)
 def test_a_mutant_breaks_its_invariant_in_the_fewest_steps(name: str) -> None:
     broken = searched(name).broken

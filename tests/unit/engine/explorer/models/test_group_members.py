@@ -136,6 +136,7 @@ def without_local_epochs(group: Group) -> object:
     return replace(group, clients=()), clients
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize(("partitions", "expirations"), [(1, 0), (2, 0), (1, 1)])
 def test_an_enumeration_of_its_own_finds_as_many_states(partitions: int, expirations: int) -> None:
     groups = [Group((Client(),) * 2, (None,) * 2, (0, 0), (None,) * partitions, expirations=expirations)]
@@ -195,6 +196,7 @@ BREAKS = {
 """A shortest way to a breach, for each guard that is left out."""
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize(("mutant", "bounds", "broken"), BREAKS, ids=str)
 def test_a_mutant_breaks_its_promise_in_the_fewest_steps(mutant: str, bounds: MembershipBounds, broken: str) -> None:
     found = explored(f"consumer-group-4.2-{mutant}", bounds)

@@ -73,12 +73,14 @@ def levels(model: Model, deepest: int) -> list[int]:
     return found
 
 
+@pytest.mark.one_python
 def test_the_first_levels_of_the_default_configuration() -> None:
     """Of the view of KIP-966 with the counters of faults besides; without them states with other budgets are one."""
     found = levels(model_of("kip-966", DEFAULT), 8)
     assert (found[5], found[7]) == (2_444, 14_238)
 
 
+@pytest.mark.one_python
 def test_the_last_replica_standing_loses_what_it_had_committed() -> None:
     """8 states by TLC; the same bounds with ELR have no such state."""
     model = model_of("kraft", DEFAULT)
@@ -187,6 +189,7 @@ def test_the_events_of_a_walk_make_its_state_and_every_step_has_words(name: str)
     assert {"crashed", "stopped", "started", "broker-fenced", "broker-unfenced", "partition-changed"} <= kinds
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize("name", TABLES)
 def test_an_action_that_cannot_be_taken_leaves_the_state(name: str) -> None:
     """The search takes the next action in the same state."""

@@ -137,6 +137,7 @@ def of_two_brokers() -> Iterator[SettingsBounds]:
         yield bounds._replace(power_losses_of_all=faults)
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize("name", [WITHOUT_ELR, WITH_ELR])
 def test_two_brokers_lose_where_an_enumeration_of_its_own_does(name: str) -> None:
     verdicts = list[bool]()
@@ -221,6 +222,7 @@ def with_a_disk_that_writes(model: Model, bounds: SettingsBounds) -> Model:
     return replace(model, actions=(*found, disk))
 
 
+@pytest.mark.one_python
 def test_any_number_of_records_is_kept_that_a_disk_may_have_by_then() -> None:
     """A free step that flushes finds the same losses, by as many steps more as records are to be on a disk."""
     every = [
@@ -297,6 +299,7 @@ def test_a_broker_that_is_back_flushes_as_its_release_counts(monkeypatch: pytest
     assert ends == {RecoveryPoint.KEPT: (2, 2), RecoveryPoint.RAISED: (2, 0), RecoveryPoint.LOWERED: (2, 2)}
 
 
+@pytest.mark.one_python
 def test_no_verdict_depends_on_the_recovery_points_of_a_release(monkeypatch: pytest.MonkeyPatch) -> None:
     """flush.messages=1 leaves nothing to recover, and more leaves a record to lose whatever a broker counts."""
     verdicts, counted = list[list[int | None]](), list[int]()

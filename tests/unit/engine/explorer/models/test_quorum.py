@@ -56,6 +56,7 @@ def at(model: Model, steps: Sequence[tuple[str, tuple[int, ...]]]) -> QuorumStat
     return state
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize("case", BREAKS, ids=lambda case: f"{case[0]} {case[1]}")
 def test_a_mutant_breaks_its_invariant_in_the_fewest_steps(case: tuple[str, str, QuorumBounds]) -> None:
     name, invariant, bounds = case

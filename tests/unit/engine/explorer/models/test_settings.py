@@ -69,6 +69,7 @@ def steps_to_loss(name: str, bounds: SettingsBounds) -> int | None:
     return len(found.broken["acknowledged-kept"]) - 1 if found.broken else None
 
 
+@pytest.mark.one_python
 def test_every_setting_of_two_replicas_loses_where_counting_copies_says_so() -> None:
     for name, bounds in of_two_replicas():
         assert (steps_to_loss(name, bounds) is not None) == loses(name, bounds), (name, bounds)
@@ -215,6 +216,7 @@ def loss_table() -> ModuleType:
         sys.path.pop(0)
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize(
     ("table", "judge", "some"), [("FAULTS", loses, 34), ("POWER", loses_by_power, 48)], ids=["faults", "power"]
 )
@@ -243,6 +245,7 @@ def test_a_table_of_the_page_has_every_row_and_the_verdicts_of_counted_copies(
     assert recomputed == some
 
 
+@pytest.mark.one_python
 def test_cells_that_others_answer_are_those_of_a_search_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of two replicas, by plain searches: the same cells, from fewer searches."""
     tables = loss_table()

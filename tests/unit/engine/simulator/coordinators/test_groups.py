@@ -164,6 +164,7 @@ def test_in_a_cooperative_rebalance_nobody_stops(protocol: str) -> None:
     assert len(sets) == 1, "who keeps a partition keeps its position"
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize("protocol", ["range", "cooperative-sticky", "consumer"])
 def test_whenever_the_second_member_comes_every_partition_has_a_reader(protocol: str) -> None:
     """It may come while the assignment of the generation before is being written, and must not get that one."""

@@ -35,6 +35,7 @@ def test_who_is_elected_is_not_behind_any_of_a_majority(replicas: list[tuple[tup
         assert logs[elected] == max(logs[place] for place in there)
 
 
+@pytest.mark.one_python
 def test_a_majority_loses_nothing_under_random_faults() -> None:
     """Whoever is elected by a majority has what another majority has committed: any two of them meet."""
     many = run_many(Job("quorum-two-failures", "4.1", MAJORITY), 0, 12)

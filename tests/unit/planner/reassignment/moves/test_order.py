@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import time
 
+import pytest
 from examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
@@ -151,6 +152,7 @@ def test_bytes_between_directories_are_bounded_and_a_larger_one_goes_alone() -> 
     assert begun == [[10, 15], [10], [30]]
 
 
+@pytest.mark.one_python
 def test_sixty_thousand_moves_take_less_than_ten_seconds() -> None:
     chance = random.Random(1)
     moves = []

@@ -93,6 +93,7 @@ def test_some_clusters_of_four_brokers_and_three_partitions(racks: tuple[str | N
             compared(cluster, request)
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize("request_", REQUESTS)
 def test_some_clusters_of_five_brokers_and_four_partitions(request_: Request) -> None:
     seed = 54
