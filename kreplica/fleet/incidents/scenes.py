@@ -254,8 +254,13 @@ def findings_over_time(history: ClusterHistory, scenes: Sequence[Scene]) -> list
 def _span_of(scenes: Sequence[Scene], places: tuple[int, int], newest: int) -> Span:
     """Span from one scene up to another; the second is their number where it does not end."""
     begin, end = places
-    last, ended = (newest, -1) if end == len(scenes) else (scenes[end].before, scenes[end].number)
-    return Span(scenes[begin].before, scenes[begin].number, last, ended)
+    ended = scenes[end].number if end < len(scenes) else -1
+    return Span(scenes[begin].before, scenes[begin].number, last_before(scenes, end, newest), ended)
+
+
+def last_before(scenes: Sequence[Scene], place: int, newest: int) -> int:
+    """Number of the last observation before a scene; the newest one behind the last scene."""
+    return scenes[place].before if place < len(scenes) else newest
 
 
 def _as_fleet_finding(cluster: str, one: Finding, times: Mapping[str, Any]) -> FleetFinding:
@@ -286,7 +291,5 @@ def spans_of(scenes: Sequence[Scene], newest: int, holds: Sequence[bool]) -> Ite
         if held and begin is None:
             begin = place
         elif not held and begin is not None:
-            end = place if place < len(scenes) else None
-            last, ended = (newest, -1) if end is None else (scenes[end].before, scenes[end].number)
-            yield begin, end, Span(scenes[begin].before, scenes[begin].number, last, ended)
+            yield begin, place if place < len(scenes) else None, _span_of(scenes, (begin, place), newest)
             begin = None

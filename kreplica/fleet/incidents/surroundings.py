@@ -9,7 +9,7 @@ import numpy as np
 
 from kreplica.fleet.incidents.causes import Cause, Ground
 from kreplica.fleet.incidents.incident import Change
-from kreplica.fleet.incidents.scenes import Scene
+from kreplica.fleet.incidents.scenes import Scene, last_before
 from kreplica.fleet.lasting import Lasting
 from kreplica.model.tables.columns import Integers, Mask
 from kreplica.model.wording.words import counted
@@ -146,14 +146,7 @@ def aftermath(ground: Ground, cause: Cause, others: Sequence[Cause]) -> Aftermat
         parts = [*_facts(before, after, broker), *_numbers(before, after, broker)]
         if parts:
             found.append(f"broker {broker} {', '.join(parts)}")
-    return Aftermath(ground.until(_last_look(ground, last)), found)
-
-
-def _last_look(ground: Ground, place: int) -> int:
-    """Number of the last observation that a scene holds for."""
-    if place + 1 < len(ground.scenes):
-        return ground.scenes[place + 1].number - 1
-    return ground.newest
+    return Aftermath(ground.until(last_before(ground.scenes, last + 1, ground.newest)), found)
 
 
 def _facts(before: Scene, now: Scene, broker: int) -> Iterator[str]:
