@@ -10,24 +10,20 @@ import typer
 from commands.rebalance.options import (
     REPLICAS,
     AllowZookeeperOption,
-    BatchOption,
     ElectOption,
     ExecuteOption,
     KeepCordonOption,
-    LeastOption,
-    MaxWaitOption,
-    MostOption,
-    PauseOption,
+    PaceOptions,
     PlanArgument,
-    ThrottleOption,
+    RateOptions,
     YesOption,
     live_words,
     one_cluster,
-    pace_of,
 )
 from commands.rebalance.plan import PlanRun, plan_line
 from commands.shared.help import examples
 from commands.shared.options.common import OutputOption, SourceOptions, takes_sources
+from commands.shared.options.groups import takes
 
 if TYPE_CHECKING:
     from commands.rebalance.moves import MoveRequest
@@ -58,18 +54,17 @@ def register(group: typer.Typer) -> None:
 
 
 @takes_sources
+@takes("pace", PaceOptions)
+@takes("rate", RateOptions)
 def apply(
+    *,
     sources: SourceOptions,
     plan: PlanArgument,
     execute: ExecuteOption = False,
     yes: YesOption = False,
-    batch: BatchOption = None,
-    pause: PauseOption = None,
+    pace: PaceOptions,
     allow_zookeeper_write: AllowZookeeperOption = False,
-    throttle: ThrottleOption = None,
-    least: LeastOption = None,
-    most: MostOption = None,
-    max_wait: MaxWaitOption = None,
+    rate: RateOptions,
     elect: ElectOption = True,
     keep_cordon: KeepCordonOption = False,
     output: OutputOption = None,
@@ -84,37 +79,36 @@ def apply(
     from commands.rebalance import moves
     from kreplica.execution.rebalance.apply import rebalance_apply
 
-    pace = pace_of(batch, pause)
+    asked_pace = pace.pace()
     handle = one_cluster(sources.handles(), execute=execute)
     connection_options = live_words(sources, handle)
     if moves.is_plan_of_replicas(plan):
-        moves.refuse_other_options(
-            {"--batch": batch, "--pause": pause, "--allow-zookeeper-write": allow_zookeeper_write}, "replicas"
+        moves.refuse_other_options(pace.given() | {"--allow-zookeeper-write": allow_zookeeper_write}, "replicas")
+        request = moves.MoveRequest(
+            plan, handle, connection_options, execute, yes, rate, elect=elect, keep_cordon=keep_cordon
         )
-        request = moves.MoveRequest(plan, handle, connection_options, execute, yes, throttle, max_wait, least, most)
-        _move(replace(request, elect=elect, keep_cordon=keep_cordon), "apply", output)
-    others: dict[str, object] = {"--throttle": throttle, "--min": least, "--max": most, "--max-wait": max_wait}
-    moves.refuse_other_options(others | {"--no-elect": not elect, "--keep-cordon": keep_cordon}, "leaders")
+        _move(request, "apply", output)
+    ends = {"--no-elect": not elect, "--keep-cordon": keep_cordon}
+    moves.refuse_other_options(rate.given() | ends, "leaders")
     asked = PlanRun(plan, handle, connection_options, yes=yes)
     with asked.explained():
-        options = asked.options(pace, allow_zookeeper_write=allow_zookeeper_write)
+        options = asked.options(asked_pace, allow_zookeeper_write=allow_zookeeper_write)
         outcome = rebalance_apply(handle, plan, options, execute=execute)
     _answer(outcome, "apply", output, handle, sources)
 
 
 @takes_sources
+@takes("pace", PaceOptions)
+@takes("rate", RateOptions)
 def resume(
+    *,
     sources: SourceOptions,
     plan: PlanArgument,
     execute: ExecuteOption = False,
     yes: YesOption = False,
-    batch: BatchOption = None,
-    pause: PauseOption = None,
+    pace: PaceOptions,
     allow_zookeeper_write: AllowZookeeperOption = False,
-    throttle: ThrottleOption = None,
-    least: LeastOption = None,
-    most: MostOption = None,
-    max_wait: MaxWaitOption = None,
+    rate: RateOptions,
     elect: ElectOption = True,
     keep_cordon: KeepCordonOption = False,
     through_controllers: Annotated[
@@ -136,23 +130,19 @@ def resume(
     from commands.rebalance.rollback import answer_rollback
     from kreplica.execution.rebalance.apply import rebalance_resume
 
-    pace = pace_of(batch, pause)
+    asked_pace = pace.pace()
     handle = one_cluster(sources.handles(), execute=execute)
     connection_options = live_words(sources, handle)
     if moves.is_plan_of_replicas(plan):
-        moves.refuse_other_options(
-            {"--batch": batch, "--pause": pause, "--allow-zookeeper-write": allow_zookeeper_write}, "replicas"
-        )
-        request = moves.MoveRequest(plan, handle, connection_options, execute, yes, throttle, max_wait, least, most)
+        moves.refuse_other_options(pace.given() | {"--allow-zookeeper-write": allow_zookeeper_write}, "replicas")
+        request = moves.MoveRequest(plan, handle, connection_options, execute, yes, rate)
         request = replace(request, through_controllers=through_controllers, elect=elect, keep_cordon=keep_cordon)
         _move(request, "resume", output)
-    others: dict[str, object] = {"--throttle": throttle, "--min": least, "--max": most, "--max-wait": max_wait}
-    others |= {"--through-controllers": through_controllers, "--no-elect": not elect}
-    others |= {"--keep-cordon": keep_cordon}
-    moves.refuse_other_options(others, "leaders")
+    ends = {"--through-controllers": through_controllers, "--no-elect": not elect, "--keep-cordon": keep_cordon}
+    moves.refuse_other_options(rate.given() | ends, "leaders")
     asked = PlanRun(plan, handle, connection_options, yes=yes)
     with asked.explained():
-        options = asked.options(pace, allow_zookeeper_write=allow_zookeeper_write)
+        options = asked.options(asked_pace, allow_zookeeper_write=allow_zookeeper_write)
         outcome = rebalance_resume(handle, plan, options, execute=execute)
     if outcome.state.rolled:
         answer_rollback(outcome, "resume", output, handle, connection_options)

@@ -11,13 +11,11 @@ import typer
 
 from commands.rebalance.options import (
     AllowZookeeperOption,
-    BatchOption,
     ExecuteOption,
-    PauseOption,
+    PaceOptions,
     YesOption,
     live_words,
     one_cluster,
-    pace_of,
     tell,
     write_words,
 )
@@ -31,6 +29,7 @@ from commands.shared.options.common import (
     narrowed,
     takes_sources,
 )
+from commands.shared.options.groups import takes
 from kreplica.errors import UsageError
 from kreplica.model.wording.words import counted
 
@@ -55,7 +54,9 @@ def register(group: typer.Typer) -> None:
 
 
 @takes_sources
+@takes("pace", PaceOptions)
 def leaders(
+    *,
     sources: SourceOptions,
     execute: ExecuteOption = False,
     yes: YesOption = False,
@@ -63,8 +64,7 @@ def leaders(
         Path | None, typer.Option("--out", metavar="FILE", help="Write a plan for `kreplica rebalance apply`.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Let --out replace a file that is there.")] = False,
-    batch: BatchOption = None,
-    pause: PauseOption = None,
+    pace: PaceOptions,
     allow_zookeeper_write: AllowZookeeperOption = False,
     topic: TopicOption = None,
     exclude_internal: ExcludeInternalOption = False,
@@ -80,11 +80,11 @@ def leaders(
     from kreplica.execution.rebalance.running import RebalanceOptions
 
     require_one_way(execute=execute, out=out)
-    if pause is not None and out is not None:
+    if pace.pause is not None and out is not None:
         raise UsageError(
             "--pause and --out exclude each other", "a plan holds no pauses", "pause it when it is applied"
         )
-    pace = pace_of(batch, pause)
+    asked_pace = pace.pace()
     handle = one_cluster(sources.handles(), execute=execute)
 
     def ask(label: str, change: str) -> None:
@@ -92,7 +92,7 @@ def leaders(
 
     found = rebalance_leaders(
         handle,
-        RebalanceOptions(pace, allow_zookeeper_write, ask, tell),
+        RebalanceOptions(asked_pace, allow_zookeeper_write, ask, tell),
         topics=topic,
         exclude_internal=exclude_internal,
         execute=execute,

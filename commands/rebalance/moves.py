@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import typer
 
-from commands.rebalance.options import parse_rate, tell
+from commands.rebalance.options import RateOptions, parse_rate, tell
 from commands.rebalance.plan import plan_line
 from commands.shared.confirm import confirm
 from commands.shared.patience import patient_interrupts
@@ -51,9 +51,7 @@ class MoveRequest:
         connection_options: The options that name it.
         execute: Whether to change the cluster.
         yes: Whether to skip the confirmation.
-        throttle: Rate as typed, None if none was given.
-        max_wait: Longest wait as typed.
-        least, most: Bounds of an automatic rate as typed.
+        rate: Throttle and longest wait as typed.
         through_controllers: Whether throttles of brokers that are down are put back by the controllers.
         elect: Whether preferred leaders that the plan changes are elected at the end.
         keep_cordon: Whether brokers that the plan drains stay cordoned.
@@ -64,16 +62,13 @@ class MoveRequest:
     connection_options: str
     execute: bool
     yes: bool = False
-    throttle: str | None = None
-    max_wait: str | None = None
-    least: str | None = None
-    most: str | None = None
+    rate: RateOptions = field(default_factory=RateOptions)
     through_controllers: bool = False
     elect: bool = True
     keep_cordon: bool = False
 
 
-def refuse_other_options(options: dict[str, object], kind: str) -> None:
+def refuse_other_options(options: Mapping[str, object], kind: str) -> None:
     """Refuses options that a plan of this kind does not have.
 
     Raises:
@@ -93,19 +88,19 @@ def run_of(request: MoveRequest, *, needs_throttle: bool = True) -> MoveOptions:
     from commands.shared.values import parse_duration
     from kreplica.execution.moves.session import MoveOptions
 
-    if request.execute and needs_throttle and request.throttle is None:
+    if request.execute and needs_throttle and request.rate.throttle is None:
         raise UsageError(
             "a plan of replicas is carried out under a throttle",
             "--throttle is not given",
             "give --throttle 50MB for each broker, --throttle auto or --throttle none",
         )
-    options = MoveOptions(throttle=_throttle(request), tell=tell, through_controllers=request.through_controllers)
-    if request.max_wait is not None:
-        options = replace(options, max_wait=parse_duration(request.max_wait, "--max-wait", least=1.0))
+    options = MoveOptions(throttle=_throttle(request.rate), tell=tell, through_controllers=request.through_controllers)
+    if request.rate.max_wait is not None:
+        options = replace(options, max_wait=parse_duration(request.rate.max_wait, "--max-wait", least=1.0))
     return options
 
 
-def _throttle(request: MoveRequest) -> Throttle:
+def _throttle(rate: RateOptions) -> Throttle:
     """The throttle as typed.
 
     Raises:
@@ -113,15 +108,15 @@ def _throttle(request: MoveRequest) -> Throttle:
     """
     from kreplica.execution.moves.throttles.automatic_rate import DEFAULT_BOUNDS, RateBounds
 
-    bounds = [name for name, text in (("--min", request.least), ("--max", request.most)) if text is not None]
-    if request.throttle != AUTO and bounds:
+    bounds = [name for name, text in (("--min", rate.least), ("--max", rate.most)) if text is not None]
+    if rate.throttle != AUTO and bounds:
         raise UsageError(f"{bounds[0]} is for --throttle {AUTO}", "", f"give --throttle {AUTO}, or leave it out")
-    if request.throttle is None or request.throttle == NONE:
+    if rate.throttle is None or rate.throttle == NONE:
         return None
-    if request.throttle != AUTO:
-        return parse_rate(request.throttle, "--throttle")
-    least = DEFAULT_BOUNDS.least if request.least is None else parse_rate(request.least, "--min")
-    most = DEFAULT_BOUNDS.most if request.most is None else parse_rate(request.most, "--max")
+    if rate.throttle != AUTO:
+        return parse_rate(rate.throttle, "--throttle")
+    least = DEFAULT_BOUNDS.least if rate.least is None else parse_rate(rate.least, "--min")
+    most = DEFAULT_BOUNDS.most if rate.most is None else parse_rate(rate.most, "--max")
     if least > most:
         raise UsageError(
             f"--min is above --max: {least} and {most} bytes a second", "", "give both, the lower one first"
@@ -173,11 +168,7 @@ def answer_moves(outcome: MoveOutcome, command: str, output: OutputFormat | None
         rows=outcome.rows,
         clusters=[cluster_object(state.snapshot)] if state.snapshot is not None else [],
         summary=_summary(outcome),
-        warnings=[
-            *(gap.message for gap in (state.snapshot.gaps if state.snapshot else ())),
-            *outcome.warnings,
-            *outcome.remarks,
-        ],
+        warnings=[*_gaps(state), *outcome.warnings, *outcome.remarks],
     )
     emit(answer, output, lambda console: _show(outcome, command, console, request))
     raise typer.Exit(outcome.exit_code)
@@ -270,12 +261,7 @@ def _next(outcome: MoveOutcome, command: str, request: MoveRequest) -> list[str]
 
 def _run_words(request: MoveRequest) -> str:
     """The options of a run as they were given, for a next one; without a throttle RATE stands for it."""
-    given = {
-        "--throttle": request.throttle or "RATE",
-        "--min": request.least,
-        "--max": request.most,
-        "--max-wait": request.max_wait,
-    }
-    words = [shlex.join((name, text)) for name, text in given.items() if text is not None]
+    given = request.rate.given() | {"--throttle": request.rate.throttle or "RATE"}
+    words = [shlex.join((name, str(text))) for name, text in given.items() if text is not None]
     flags = {"--no-elect": not request.elect, "--keep-cordon": request.keep_cordon}
     return " ".join([*words, *(name for name, is_given in flags.items() if is_given)])

@@ -1,9 +1,10 @@
-"""Options that the subcommands of rebalance share, the one cluster they are about, and the pace."""
+"""Options that the subcommands of rebalance share, and the one cluster they are about."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,54 +24,11 @@ ExecuteOption = Annotated[bool, typer.Option("--execute", help="Do it. Without t
 YesOption = Annotated[
     bool, typer.Option("--yes", help="Do not ask at the terminal; a script needs it for a production context.")
 ]
-BatchOption = Annotated[
-    int | None,
-    typer.Option(
-        "--batch",
-        min=1,
-        max=LARGEST_INT32,
-        metavar="N",
-        help="Most partitions at once; 100, or a plan's own batches, if not given.",
-    ),
-]
-PauseOption = Annotated[
-    str | None, typer.Option("--pause", metavar="TIME", help="Wait between two batches: 10s, 2m; none if not given.")
-]
 AllowZookeeperOption = Annotated[
     bool,
     typer.Option("--allow-zookeeper-write", help="Elect through ZooKeeper where only --zookeeper is given."),
 ]
 REPLICAS = "Plans of replicas"
-ThrottleOption = Annotated[
-    str | None,
-    typer.Option(
-        "--throttle",
-        metavar="RATE|auto|none",
-        rich_help_panel=REPLICAS,
-        help="Most bytes a second that each broker sends or gets of moves: 50MB; auto follows what the cluster bears.",
-    ),
-]
-LeastOption = Annotated[
-    str | None,
-    typer.Option(
-        "--min", metavar="RATE", rich_help_panel=REPLICAS, help="Least rate of --throttle auto.  [default: 1MB]"
-    ),
-]
-MostOption = Annotated[
-    str | None,
-    typer.Option(
-        "--max", metavar="RATE", rich_help_panel=REPLICAS, help="Highest rate of --throttle auto.  [default: 100MB]"
-    ),
-]
-MaxWaitOption = Annotated[
-    str | None,
-    typer.Option(
-        "--max-wait",
-        metavar="TIME",
-        rich_help_panel=REPLICAS,
-        help="Stop when nothing has moved on, or the cluster was worse than before, for so long.  [default: 10m]",
-    ),
-]
 ElectOption = Annotated[
     bool,
     typer.Option(
@@ -87,6 +45,82 @@ KeepCordonOption = Annotated[
         help="Leave drained brokers cordoned at the end; Kafka 4.3 and newer.",
     ),
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class PaceOptions:
+    """Options of how fast elections are made."""
+
+    batch: Annotated[
+        int | None,
+        typer.Option(
+            "--batch",
+            min=1,
+            max=LARGEST_INT32,
+            metavar="N",
+            help="Most partitions at once; 100, or a plan's own batches, if not given.",
+        ),
+    ] = None
+    pause: Annotated[
+        str | None,
+        typer.Option("--pause", metavar="TIME", help="Wait between two batches: 10s, 2m; none if not given."),
+    ] = None
+
+    def given(self) -> dict[str, object]:
+        """The options as typed, by their names."""
+        return {"--batch": self.batch, "--pause": self.pause}
+
+    def pace(self) -> Pace:
+        """The pace of a run.
+
+        Raises:
+            UsageError: ``--pause`` is no length of time.
+        """
+        from commands.shared.values import parse_duration
+        from kreplica.execution.executor import Pace
+
+        return Pace(self.batch, parse_duration(self.pause, "--pause") if self.pause is not None else 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class RateOptions:
+    """Options of the throttle that replicas are moved under, and of how long a run waits for them."""
+
+    throttle: Annotated[
+        str | None,
+        typer.Option(
+            "--throttle",
+            metavar="RATE|auto|none",
+            rich_help_panel=REPLICAS,
+            help="Most bytes a second that each broker sends or gets of moves: 50MB; auto follows what the cluster"
+            " bears.",
+        ),
+    ] = None
+    least: Annotated[
+        str | None,
+        typer.Option(
+            "--min", metavar="RATE", rich_help_panel=REPLICAS, help="Least rate of --throttle auto.  [default: 1MB]"
+        ),
+    ] = None
+    most: Annotated[
+        str | None,
+        typer.Option(
+            "--max", metavar="RATE", rich_help_panel=REPLICAS, help="Highest rate of --throttle auto.  [default: 100MB]"
+        ),
+    ] = None
+    max_wait: Annotated[
+        str | None,
+        typer.Option(
+            "--max-wait",
+            metavar="TIME",
+            rich_help_panel=REPLICAS,
+            help="Stop when nothing has moved on, or the cluster was worse than before, for so long.  [default: 10m]",
+        ),
+    ] = None
+
+    def given(self) -> dict[str, object]:
+        """The options as typed, by their names."""
+        return {"--throttle": self.throttle, "--min": self.least, "--max": self.most, "--max-wait": self.max_wait}
 
 
 def one_cluster(handles: Sequence[ClusterHandle], *, execute: bool) -> ClusterHandle:
@@ -111,22 +145,6 @@ def live_words(sources: SourceOptions, handle: ClusterHandle) -> str:
 def write_words(handle: ClusterHandle) -> str:
     """Options that a change of this cluster needs besides those for connection, after a space; empty for brokers."""
     return " --allow-zookeeper-write" if handle.by_zookeeper else ""
-
-
-def pace_of(batch: int | None, pause: str | None) -> Pace:
-    """Pace of a run, from its options.
-
-    Args:
-        batch: Most partitions at once; None for 100, or the plan's own batches.
-        pause: Time between two batches, as typed; None for no pause.
-
-    Raises:
-        UsageError: ``--pause`` is no length of time.
-    """
-    from commands.shared.values import parse_duration
-    from kreplica.execution.executor import Pace
-
-    return Pace(batch, parse_duration(pause, "--pause") if pause is not None else 0.0)
 
 
 def parse_rate(text: str, option: str) -> int:

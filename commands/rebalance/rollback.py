@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
 from commands.rebalance.options import (
-    BatchOption,
     ElectOption,
     ExecuteOption,
-    LeastOption,
-    MaxWaitOption,
-    MostOption,
-    PauseOption,
+    PaceOptions,
     PlanArgument,
-    ThrottleOption,
+    RateOptions,
     YesOption,
     live_words,
     one_cluster,
-    pace_of,
 )
 from commands.rebalance.plan import PlanRun, plan_line
 from commands.shared.help import examples
 from commands.shared.options.common import OutputOption, SourceOptions, takes_sources
+from commands.shared.options.groups import takes
 
 if TYPE_CHECKING:
     from commands.rebalance.moves import MoveRequest
@@ -46,7 +41,10 @@ def register(group: typer.Typer) -> None:
 
 
 @takes_sources
+@takes("pace", PaceOptions)
+@takes("rate", RateOptions)
 def rollback(
+    *,
     sources: SourceOptions,
     plan: PlanArgument,
     execute: ExecuteOption = False,
@@ -54,12 +52,8 @@ def rollback(
         bool, typer.Option("--allow-reorder", help="Allow replica orders to be changed for a moment.")
     ] = False,
     yes: YesOption = False,
-    batch: BatchOption = None,
-    pause: PauseOption = None,
-    throttle: ThrottleOption = None,
-    least: LeastOption = None,
-    most: MostOption = None,
-    max_wait: MaxWaitOption = None,
+    pace: PaceOptions,
+    rate: RateOptions,
     elect: ElectOption = True,
     output: OutputOption = None,
 ) -> None:
@@ -73,18 +67,17 @@ def rollback(
     from commands.rebalance import moves
     from kreplica.execution.rebalance.rollback import rebalance_rollback
 
-    pace = pace_of(batch, pause)
+    asked_pace = pace.pace()
     handle = one_cluster(sources.handles(), execute=execute)
     connection_options = live_words(sources, handle)
     if moves.is_plan_of_replicas(plan):
-        moves.refuse_other_options({"--batch": batch, "--pause": pause, "--allow-reorder": allow_reorder}, "replicas")
-        request = moves.MoveRequest(plan, handle, connection_options, execute, yes, throttle, max_wait, least, most)
-        _move_back(replace(request, elect=elect), output)
-    others: dict[str, object] = {"--throttle": throttle, "--min": least, "--max": most, "--max-wait": max_wait}
-    moves.refuse_other_options(others | {"--no-elect": not elect}, "leaders")
+        moves.refuse_other_options(pace.given() | {"--allow-reorder": allow_reorder}, "replicas")
+        request = moves.MoveRequest(plan, handle, connection_options, execute, yes, rate, elect=elect)
+        _move_back(request, output)
+    moves.refuse_other_options(rate.given() | {"--no-elect": not elect}, "leaders")
     asked = PlanRun(plan, handle, connection_options, yes=yes)
     with asked.explained():
-        options = asked.options(pace)
+        options = asked.options(asked_pace)
         outcome = rebalance_rollback(handle, plan, options, execute=execute, allow_reorder=allow_reorder)
     answer_rollback(outcome, "rollback", output, handle, connection_options)
 

@@ -9,11 +9,8 @@ import typer
 from commands.rebalance.options import (
     REPLICAS,
     ExecuteOption,
-    LeastOption,
-    MaxWaitOption,
-    MostOption,
     PlanArgument,
-    ThrottleOption,
+    RateOptions,
     YesOption,
     live_words,
     one_cluster,
@@ -21,6 +18,7 @@ from commands.rebalance.options import (
 from commands.rebalance.plan import plan_line
 from commands.shared.help import examples
 from commands.shared.options.common import OutputOption, SourceOptions, takes_sources
+from commands.shared.options.groups import takes
 
 if TYPE_CHECKING:
     from commands.rebalance.moves import MoveRequest
@@ -89,7 +87,9 @@ def _next(outcome: PlanOutcome, handle: ClusterHandle, connection_options: str) 
 
 
 @takes_sources
+@takes("rate", RateOptions)
 def cancel(
+    *,
     sources: SourceOptions,
     plan: PlanArgument,
     execute: ExecuteOption = False,
@@ -102,10 +102,7 @@ def cancel(
             help="Take back moves in flight, where enough of the replicas before are in sync.",
         ),
     ] = False,
-    throttle: ThrottleOption = None,
-    least: LeastOption = None,
-    most: MostOption = None,
-    max_wait: MaxWaitOption = None,
+    rate: RateOptions,
     output: OutputOption = None,
 ) -> None:
     """Drop what is left of a plan; what was done stays done, and rollback can still undo it.
@@ -121,19 +118,9 @@ def cancel(
     if moves.is_plan_of_replicas(plan):
         handle = one_cluster(sources.handles(), execute=execute)
         connection_options = live_words(sources, handle)
-        request = moves.MoveRequest(plan, handle, connection_options, execute, yes, throttle, max_wait, least, most)
+        request = moves.MoveRequest(plan, handle, connection_options, execute, yes, rate)
         _stop_moving(request, output, in_flight=in_flight)
-    moves.refuse_other_options(
-        {
-            "--in-flight": in_flight,
-            "--throttle": throttle,
-            "--min": least,
-            "--max": most,
-            "--max-wait": max_wait,
-        },
-        "leaders",
-    )
-
+    moves.refuse_other_options({"--in-flight": in_flight} | rate.given(), "leaders")
     outcome = rebalance_cancel(plan, execute=execute)
     dropped, total = outcome.counts["dropped" if execute else "pending"], len(outcome.rows)
     verdict = f"{dropped} of {total} planned changes are dropped"

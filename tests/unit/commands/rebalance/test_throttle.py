@@ -17,6 +17,7 @@ from plans.moved import OPTIONS, Moved
 import kreplica as library
 from commands.main import run
 from commands.rebalance.moves import MoveRequest, run_of
+from commands.rebalance.options import RateOptions
 from kreplica.config.handle import ClusterHandle
 from kreplica.errors import UsageError
 from kreplica.execution.moves import rate_request
@@ -115,7 +116,7 @@ def test_no_run_and_no_rate(moved: Moved, throttle: Throttle) -> None:
 
 def typed(throttle: str | None, least: str | None = None, most: str | None = None) -> Any:
     handle = ClusterHandle("test", "127.0.0.1:1")
-    return run_of(MoveRequest(Path("plan.json"), handle, "", True, True, throttle, None, least, most)).throttle
+    return run_of(MoveRequest(Path("plan.json"), handle, "", True, True, RateOptions(throttle, least, most))).throttle
 
 
 @pytest.mark.parametrize(
