@@ -194,7 +194,7 @@ _RULES = (
         scenario="rebooted-follower",
         wrong="committed_lost",
     ),
-    Unsafe("KIP-966: ELR", "4.1", {"elr": False}, scenario="last-replica-standing", wrong="committed_lost"),
+    Unsafe("KIP-966: ELR", "4.3", {"elr": False}, scenario="last-replica-standing", wrong="committed_lost"),
     Unsafe(
         "KIP-98: sequences",
         "3.5",

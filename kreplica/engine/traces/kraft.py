@@ -23,7 +23,6 @@ from kreplica.engine.simulator.kraft.decisions import (
     isr_made,
     move_begun,
     move_cancelled,
-    move_that_can_end,
     preferred_elected,
     settled,
 )
@@ -161,8 +160,8 @@ def by_broker_leaving(
 ) -> Iterator[Explanation]:
     """The decisions on a partition when a broker leaves.
 
-    One that may have lost records is also looked for where it is in an ELR of before and not in the ISR: a reassignment
-    that was left over ends with it.
+    One that may have lost records is also looked for where the controller's index names the partition for it, be it in
+    the ELR or not (``elr_index``); the index is not in the log.
 
     Args:
         old: The state before.
@@ -172,11 +171,8 @@ def by_broker_leaving(
         unclean: Whether it may have lost records; both are tried where the log does not say so.
     """
     for lossy in unclean:
-        new = broker_left(old, broker, facts, lossy)
+        new = broker_left(old, broker, facts, lossy, listed=lossy)
         yield Explanation(rule, settled(old, new, facts.rises_on_isr_shrink))
-    ended = move_that_can_end(old, facts) if True in unclean and broker not in old.members(old.isr) else None
-    if ended is not None:
-        yield Explanation(rule, settled(old, ended, facts.rises_on_isr_shrink))
 
 
 def by_broker_back(old: PartitionState, facts: Circumstances) -> Iterator[Explanation]:

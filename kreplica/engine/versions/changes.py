@@ -277,6 +277,7 @@ CHANGES: tuple[Change, ...] = (
         "4.3",
         {"group.consumer.assignment.interval.ms": 1_000},  # KIP-1263
         moves_wait_for=Awaited.TARGET_IF_FEWER,
+        assigned_keep_elr=True,
         fence_rotates=True,
         groups_begin_at_epoch=1,
         assignment_epochs=True,

@@ -97,6 +97,7 @@ class Version:
         moves_must_live: Brokers that must be alive for a move to begin, in ZooKeeper mode (0.10.1, KAFKA-4214; 2.5,
             KAFKA-9329).
         moves_can_change: A move in progress can be cancelled or given another target (2.4, KIP-455).
+        assigned_keep_elr: A broker that says which directory has its replica leaves the partition's ELR as it is (4.3).
         restarted_leave_isrs: A restarted broker leaves the ISRs it was in when it registers (KRaft 4.0, KAFKA-18106).
         fenced_keep_sessions: A broker that stopped cleanly must also wait for its session to expire before it registers
             again (KRaft 4.0, BrokerHeartbeatTracker).
@@ -192,6 +193,7 @@ class Version:
     moves_wait_for: Awaited = Awaited.TARGET
     moves_must_live: MustLive = MustLive.TARGET
     moves_can_change: bool = False
+    assigned_keep_elr: bool = False
     restarted_leave_isrs: bool = False
     fenced_keep_sessions: bool = False
     unclean_setting_obeyed: bool = True

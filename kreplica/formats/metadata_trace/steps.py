@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 
 from kreplica.engine.simulator.broker.partition_state import PartitionState as EngineState
-from kreplica.engine.simulator.kraft.decisions import Circumstances
+from kreplica.engine.simulator.kraft.decisions import Circumstances, directory_assigned
 from kreplica.engine.traces.kraft import (
     Brokers,
     Explanation,
@@ -128,10 +129,10 @@ def explained(step: Step, possible: frozenset[Unwritten], candidates: Candidates
 
 def by_any_request(step: Step, possible: frozenset[Unwritten]) -> Found:
     """Searches what brokers, operators and timers ask for at any time, directories included."""
-    old, seen = step.states
-    only_epoch = old._replace(partition_epoch=old.partition_epoch + 1)
-    if list(step.before.directories) != list(step.after.directories) and agrees(only_epoch, seen):
-        return Found(TraceRule.directory_assigned, possible)
+    if _in_other_directories(step):
+        assigned = explained(step, possible, partial(by_directory, keeps_elr=step.facts.version.assigned_keep_elr))
+        if assigned.rule is not None:
+            return assigned
 
     def candidates(old: EngineState, seen: EngineState, facts: Circumstances) -> Iterator[Explanation]:
         lost = (
@@ -142,6 +143,26 @@ def by_any_request(step: Step, possible: frozenset[Unwritten]) -> Found:
         return chain(by_requests(old, seen, facts, step.brokers), *lost)
 
     return explained(step, possible, candidates)
+
+
+def by_directory(old: EngineState, _seen: EngineState, facts: Circumstances, keeps_elr: bool) -> Iterator[Explanation]:
+    """The decision on one partition when a broker says which directory has its replica.
+
+    The release that wrote a log may be later than its metadata.version says, and keep the ELR.
+    """
+    for keeps in {keeps_elr, True}:
+        yield Explanation(TraceRule.directory_assigned, directory_assigned(old, facts, keeps))
+
+
+def _in_other_directories(step: Step) -> bool:
+    """True if a replica that stays is in another directory than before."""
+    known = _directories(step.before)
+    return any(known.get(broker, directory) != directory for broker, directory in _directories(step.after).items())
+
+
+def _directories(state: PartitionState) -> dict[int, str]:
+    """The directory of each replica."""
+    return dict(zip(state.replicas, state.directories or [MIGRATING] * len(state.replicas), strict=False))
 
 
 def directory_lost(step: Step, broker: int) -> bool:
@@ -173,19 +194,24 @@ def _words(value: object) -> str:
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
 
 
-def wrong_directories(step: Step) -> str | None:
-    """The fault in a change's directories, None if there is none: each is kept, or that of a new replica or report."""
+def wrong_directories(step: Step, *, assigned: bool) -> str | None:
+    """The fault in a change's directories, None if there is none: each is kept, or that of a new replica or report.
+
+    Args:
+        step: The change.
+        assigned: Whether a broker's report made it, which may end a move as well.
+    """
     before, after = step.before, step.after
     if not before.directories and not after.directories:
         return None
-    old = dict(zip(before.replicas, before.directories or [MIGRATING] * len(before.replicas), strict=False))
+    old = _directories(before)
     if len(after.directories) != len(after.replicas):
         return f"{len(after.directories)} directories for {len(after.replicas)} replicas"
     expected = [old.get(one) or first_directory(step.registered.get(one)) for one in after.replicas]
     changed = [at for at, (want, found) in enumerate(zip(expected, after.directories, strict=True)) if want != found]
     if not changed:
         return None
-    if len(changed) > 1 or list(before.replicas) != list(after.replicas):
+    if len(changed) > 1 or (not assigned and list(before.replicas) != list(after.replicas)):
         return f"directories {', '.join(expected)} expected, found {', '.join(after.directories)}"
     broker, directory = after.replicas[changed[0]], after.directories[changed[0]]
     known = step.registered.get(broker)

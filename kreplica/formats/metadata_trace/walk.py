@@ -251,7 +251,7 @@ def _reason(step: Step, found: Found) -> str | None:
     if after.leader >= 0 and after.leader not in after.replicas:
         return f"leader {after.leader} is none of the replicas {','.join(map(str, after.replicas))}"
     if found.rule is not None:
-        return wrong_directories(step)
+        return wrong_directories(step, assigned=found.rule is TraceRule.directory_assigned)
     if found.nearest is None:
         return "no rule makes this change"
     return f"{found.nearest.rule.value} comes nearest: {differences(found.nearest, step.states[1])}"

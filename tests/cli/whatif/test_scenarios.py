@@ -352,17 +352,17 @@ ELR = "eligible.leader.replicas.version"
 
 
 def test_features_are_set_compared_kept_and_played_again(kreplica: Kreplica, tmp_path: Path) -> None:
-    """An upgraded 4.1 without eligible leader replicas loses what a new one keeps (KIP-966)."""
-    words = ("whatif", "compare", "last-replica-standing", "--kafka-version", "4.1", "--feature", f"{ELR}=0,1")
+    """An upgraded 4.3 without eligible leader replicas loses what a new one keeps (KIP-966)."""
+    words = ("whatif", "compare", "last-replica-standing", "--kafka-version", "4.3", "--feature", f"{ELR}=0,1")
     rows = answer(kreplica(*words, "-o", "json"))["runs"]
     told = [(row["settings"], len(row["lost"]), row["as_expected"]) for row in rows]  # type: ignore[attr-defined]
     assert told == [({ELR: 0}, 3, True), ({ELR: 1}, 0, True)]
     file = tmp_path / "plan.json"
     run = ("whatif", "run", "last-replica-standing")
-    first = kreplica(*run, "--kafka-version", "4.1", "--feature", f"{ELR}=0", "--save-plan", str(file))
+    first = kreplica(*run, "--kafka-version", "4.3", "--feature", f"{ELR}=0", "--save-plan", str(file))
     assert f"--feature {ELR}=0 --explain" in first.out
     again = answer(kreplica(*run, "--plan", str(file), "-o", "json"))["outcome"]
-    assert (again["version"], again["settings"], len(again["lost"])) == ("4.1", {ELR: 0}, 3)  # type: ignore[index]
+    assert (again["version"], again["settings"], len(again["lost"])) == ("4.3", {ELR: 0}, 3)  # type: ignore[index]
 
 
 @pytest.mark.parametrize(

@@ -124,8 +124,9 @@ PLAYED = {
     "unclean_setting_obeyed 3.9 KRaft": "min-isr-1-acks-all 3.9-kraft",
     "transaction_version 4.0": "hanging-transaction 4.0",
     "single_epoch_rise 4.0.1": "transaction-timeout 4.1",
-    "elr 4.1": "last-replica-standing 4.1",
+    "elr 4.1": "last-replica-standing 4.3",
     "strict_markers 4.2": "delayed-marker 4.2",
+    "assigned_keep_elr 4.3": "last-replica-standing 4.3",
 }
 """Scenario and version that come out otherwise with the value from before."""
 

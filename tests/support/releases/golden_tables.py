@@ -39,6 +39,10 @@ HELD = {
     "zookeeper-elections.txt": ("elections in ZooKeeper mode", ("shutdown_by_isr_order",)),
     "isr-removals.txt": ("the ISR when a replica goes offline, in ZooKeeper mode", ("keeps_last_in_sync",)),
     "moves-in-flight.txt": ("KRaft moves, their end and cancellation", ("moves_wait_for",)),
+    "stale-elrs.txt": (
+        "ELRs that were cleared and stay in the controller's index, and directories that are assigned",
+        ("assigned_keep_elr",),
+    ),
     "sessions.txt": ("whether a broker's session stands, in KRaft", ("fenced_keep_sessions",)),
     "producer-states.txt": ("batches of an idempotent producer", ("cached_batches", "unknown_producer")),
     "ends.txt": ("the end of a transaction", ("fence_rotates",)),

@@ -41,6 +41,7 @@ class Program:
         releases: Releases of Kafka that are asked.
         options: Of the java command.
         only: Word that the kept lines begin with; empty keeps all.
+        beside: Other sources in its package that it uses: Java does not find these by itself.
     """
 
     file: str
@@ -49,6 +50,7 @@ class Program:
     releases: tuple[str, ...]
     options: tuple[str, ...] = ()
     only: str = ""
+    beside: tuple[str, ...] = ()
 
     def command(self, jars: str, classes: str) -> list[str]:
         """What runs it, once it is compiled into ``classes``."""
@@ -72,6 +74,7 @@ def programs() -> list[Program]:
             tuple(one["releases"]),
             tuple(one.get("options", ())),
             one.get("only", ""),
+            tuple(one.get("beside", ())),
         )
         for one in listed
     ]
@@ -117,8 +120,8 @@ def printed(program: Program, release: str) -> str:
     jars, classes = fetched(release), BUILD / release / "classes" / program.source
     shutil.rmtree(classes, ignore_errors=True)
     compiler = ["javac", "-nowarn", "-Xlint:none", "-cp", f"{jars}/*", "-sourcepath", str(ANSWERS), "-d", str(classes)]
-    source = str(ANSWERS / f"{program.source}.java")
-    compiled = subprocess.run([*compiler, source], check=False, timeout=300, stderr=subprocess.PIPE, text=True)
+    sources = [str(ANSWERS / f"{source}.java") for source in (program.source, *program.beside)]
+    compiled = subprocess.run([*compiler, *sources], check=False, timeout=300, stderr=subprocess.PIPE, text=True)
     if compiled.returncode:
         raise SystemExit(f"{release}: {compiled.stderr}")
     command = program.command(str(jars), str(classes))

@@ -74,6 +74,7 @@ class Broker(ReplicaHost):
         "controller_link",
         "coordinators",
         "disk_delay",
+        "disk_is_new",
         "fetchers",
         "id",
         "image",
@@ -106,6 +107,7 @@ class Broker(ReplicaHost):
         self.fetchers: dict[int, ReplicaFetcher] = {}
         self.broker_epoch = -1
         self.disk_delay = 0
+        self.disk_is_new = False
         self.clean = True
         self.power_lost = False
         self.kept_unflushed = 0
@@ -161,6 +163,7 @@ class Broker(ReplicaHost):
         self.kill()
         self.replicas.clear()
         self.clean = False
+        self.disk_is_new = True
         self.emit(Kind.DISK_LOST)
 
     def stop(self) -> None:

@@ -32,6 +32,7 @@ from kreplica.engine.simulator.kraft.brokers import KraftBrokers, RegisteringCon
 from kreplica.engine.simulator.kraft.decisions import (
     Circumstances,
     broker_left,
+    directory_assigned,
     elected_uncleanly,
     elr_cleared,
     ends_move,
@@ -41,8 +42,10 @@ from kreplica.engine.simulator.kraft.decisions import (
     move_begun,
     move_cancelled,
     preferred_elected,
+    repeated,
     settled,
 )
+from kreplica.engine.simulator.kraft.elrs import ElrIndex
 from kreplica.engine.simulator.kraft.quorum import BROKER, PARTITION, Entry, IsrRequest, MetadataQuorum, Registration
 from kreplica.engine.trace import Kind
 from kreplica.model.settings import MIN_ISR, UNCLEAN
@@ -58,13 +61,14 @@ METADATA_FETCH_WAIT = 500 * MILLISECOND
 class KraftController(RegisteringController):
     """The state of a voter while it is active: the replayed log, and the controller's own contacts with brokers."""
 
-    __slots__ = ("_machines", "_purgatory", "_waiting", "brokers", "partitions")
+    __slots__ = ("_elrs", "_machines", "_purgatory", "_waiting", "brokers", "partitions")
 
     def __init__(self, cluster: Cluster, number: int, quorum: MetadataQuorum, machines: Brokers) -> None:
         super().__init__(cluster, number, quorum)
         self._machines = machines
         self.brokers = KraftBrokers(self)
         self.partitions: dict[str, PartitionState] = {}
+        self._elrs = ElrIndex()
         self._waiting: list[tuple[int, Reply]] = []
         self._purgatory: list[Callable[[], object]] = []
 
@@ -72,7 +76,7 @@ class KraftController(RegisteringController):
 
     def activate(self, epoch: int) -> None:
         """Replays the log; in the very first epoch creates the topics."""
-        self.partitions = {}
+        self.partitions, self._elrs = {}, ElrIndex()
         self.brokers.forget()
         for entry in self.quorum.entries:
             self._replay(entry)
@@ -116,6 +120,8 @@ class KraftController(RegisteringController):
     def _replay(self, entry: Entry) -> None:
         kind, key = entry.key
         if kind == PARTITION:
+            if not entry.clears_elr:
+                self._elrs.follow(self.partitions.get(key), entry.value)
             self.partitions[key] = entry.value
         else:
             self.brokers.registered[key] = entry.value
@@ -133,9 +139,9 @@ class KraftController(RegisteringController):
         """Appends a broker's registration to the log."""
         self._write(Entry((BROKER, registration.broker), registration))
 
-    def write_partition(self, state: PartitionState, why: str, rule: str) -> None:
+    def write_partition(self, state: PartitionState, why: str, rule: str, clears_elr: bool = False) -> None:
         """Appends a partition's state to the log."""
-        self._write(Entry((PARTITION, state.partition), state))
+        self._write(Entry((PARTITION, state.partition), state, clears_elr))
         if state.former:
             brokers = ", ".join(map(str, state.former))
             why = f"{why}; its ELR still names {brokers}, without a replica there"
@@ -209,17 +215,36 @@ class KraftController(RegisteringController):
 
     def broker_leaves(self, broker: int, why: str, unclean_shutdown: bool = False) -> None:
         """Removes a broker from its ISRs: it is fenced, shuts down, or returns from an unclean shutdown."""
+        why = f"broker-{broker} leaves: {why}"
+        if unclean_shutdown and not self.cluster.by_majority:
+            self._leaves_isrs_and_elrs(broker, why)
+            return
         for state in tuple(self.partitions.values()):
-            self._replica_leaves(state, broker, f"broker-{broker} leaves: {why}", unclean_shutdown)
+            self._replica_leaves(state, broker, why)
 
-    def _replica_leaves(self, state: PartitionState, broker: int, why: str, unclean_shutdown: bool = False) -> None:
-        place = state.index_of(broker)
-        if place == NO_LEADER:
+    def _replica_leaves(self, state: PartitionState, broker: int, why: str) -> None:
+        if state.index_of(broker) == NO_LEADER:
             return
         if self.cluster.by_majority:
             self._elect_by_majority(state, broker, why)
             return
-        self.settle(broker_left(state, broker, self.circumstances(state), unclean_shutdown), why)
+        self.settle(broker_left(state, broker, self.circumstances(state)), why)
+
+    def _leaves_isrs_and_elrs(self, broker: int, why: str) -> None:
+        """Takes a broker that may have lost records out of ISRs, then out of the ELRs of the index.
+
+        All is decided before anything is written: what the index names twice gives the same record twice.
+        """
+        before = self.partitions.copy()
+        in_sync = [name for name, state in before.items() if broker in state.ids(state.isr)]
+        for name in (*in_sync, *self._elrs.partitions_of(broker)):
+            old, now = before[name], self.partitions[name]
+            new = broker_left(old, broker, self.circumstances(old), unclean_shutdown=True, listed=True)
+            if now is old:
+                self.settle(new, why)
+            else:
+                decided = settled(old, new, self.cluster.version.epoch_rises_on_shrink)
+                self.write_partition(repeated(now, old, decided), f"{why}, as the index of ELRs says once more", RULE)
 
     def broker_is_back(self, broker: int) -> None:
         """Looks at partitions without a leader once a broker is unfenced, which may lead them."""
@@ -358,6 +383,25 @@ class KraftController(RegisteringController):
             self._replica_leaves(self.partitions[name], broker, f"broker-{broker}'s log directory failed")
         self.commit(lambda: reply(ErrorCode.NONE), lambda: reply(ErrorCode.NOT_CONTROLLER))
 
+    def directories_assigned(self, broker: int, broker_epoch: int, reply: Reply) -> None:
+        """Notes that all replicas of a broker are in a directory that is new: each of these partitions is looked at."""
+        known = self.brokers.registered.get(broker)
+        if not self.is_active() or known is None:
+            reply(ErrorCode.NOT_CONTROLLER)
+            return
+        if known.epoch != broker_epoch:
+            reply(ErrorCode.STALE_BROKER_EPOCH)
+            return
+        for state in tuple(self.partitions.values()):
+            if broker in state.replicas:
+                self._look_at_directory(state, broker)
+        self.commit(lambda: reply(ErrorCode.NONE), lambda: reply(ErrorCode.NOT_CONTROLLER))
+
+    def _look_at_directory(self, state: PartitionState, broker: int) -> None:
+        if not self.cluster.by_majority:
+            new = directory_assigned(state, self.circumstances(state), self.cluster.version.assigned_keep_elr)
+            self.settle(new, f"broker-{broker} says which directory its replica is in")
+
     # -- operators' requests
 
     def reassign(self, partition: str, target: tuple[int, ...]) -> None:
@@ -420,5 +464,6 @@ class KraftController(RegisteringController):
         """Handles a changed setting of a topic: min.insync.replicas clears the ELR (KIP-966)."""
         for state in tuple(self.partitions.values()):
             if topic_of(state.partition) == topic and setting == MIN_ISR and (state.elr or state.last_known_elr):
-                self.settle(elr_cleared(state), f"{setting} changed: the ELR is cleared")
+                new = settled(state, elr_cleared(state), self.cluster.version.epoch_rises_on_shrink)
+                self.write_partition(new, f"{setting} changed: the ELR is cleared", RULE, clears_elr=True)
         self.commit(lambda: None)

@@ -13,7 +13,7 @@ from kreplica.engine.rules.controller.elections import kraft_elect_preferred
 from kreplica.engine.rules.controller.isr import kraft_change, kraft_isr_of_elected
 from kreplica.engine.rules.controller.leader_epoch_bump import kraft_leader_epoch, partition_epoch
 from kreplica.engine.rules.controller.reassignment import Awaited, completed, completes, kraft_cancelled, kraft_merged
-from kreplica.engine.rules.replication.replica_set import NO_LEADER, only, without
+from kreplica.engine.rules.replication.replica_set import NO_LEADER, without
 from kreplica.engine.simulator.broker.partition_state import PartitionState
 
 Assigned = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
@@ -97,14 +97,55 @@ def _without_move(state: PartitionState, isr: int) -> tuple[PartitionState, int]
 
 
 def broker_left(
-    state: PartitionState, broker: int, facts: Circumstances, unclean_shutdown: bool = False
+    state: PartitionState, broker: int, facts: Circumstances, unclean_shutdown: bool = False, listed: bool = False
 ) -> PartitionState:
-    """The state once a broker has left the ISR: fenced, stopping, restarted, or its log directory failed."""
+    """The state once a broker has left the ISR: fenced, stopping, restarted, or its log directory failed.
+
+    Args:
+        state: The partition.
+        broker: The broker.
+        facts: What decides besides.
+        unclean_shutdown: Whether it may have lost records.
+        listed: Whether the controller's index names the partition for it (``elr_index``), be it in the ELR or not: the
+            partition is looked at then.
+    """
     place = state.index_of(broker)
-    if place == NO_LEADER or not kraft_looks_at(place, state.isr, state.elr, unclean_shutdown):
+    if not listed and (place == NO_LEADER or not kraft_looks_at(place, state.isr, state.elr, unclean_shutdown)):
         return state
     others = facts._replace(may_lead=tuple(one for one in facts.may_lead if one != broker))
-    return isr_made(state, without(state.isr, only(place)), others, (broker,) if unclean_shutdown else ())
+    isr = without(state.isr, state.indexes((broker,)))
+    return isr_made(state, isr, others, (broker,) if unclean_shutdown else ())
+
+
+def repeated(now: PartitionState, before: PartitionState, decided: PartitionState) -> PartitionState:
+    """The state after the same change once more: what was decided stands, each epoch rises as it did the first time.
+
+    PartitionRegistration.merge: a record that names a leader raises the leader epoch, be it the same leader.
+
+    Args:
+        now: The partition when the record is replayed again.
+        before, decided: The partition before and after it was replayed first.
+    """
+    rise = decided.leader_epoch - before.leader_epoch
+    epochs = now.leader_epoch + rise, partition_epoch(now.partition_epoch, True)
+    return decided._replace(leader_epoch=epochs[0], partition_epoch=epochs[1])
+
+
+def directory_assigned(state: PartitionState, facts: Circumstances, keeps_elr: bool) -> PartitionState:
+    """The state once a broker has said which of its log directories has its replica (KIP-858, since 3.7).
+
+    ReplicationControlManager.handleAssignReplicasToDirs: the directory itself changes nothing that is played but the
+    partition epoch, and the partition is looked at: a reassignment that was left over ends, a leader that may not lead
+    on is replaced, never uncleanly. Up to 4.2 it is looked at as if there were no ELRs, and loses its ELR.
+
+    Args:
+        state: The partition.
+        facts: What decides besides.
+        keeps_elr: Whether the release keeps the ELR.
+    """
+    looked = facts._replace(unclean_enabled=False, elr_enabled=facts.elr_enabled and keeps_elr)
+    new = settled(state, isr_made(state, state.isr, looked), facts.rises_on_isr_shrink)
+    return new if new != state else state._replace(partition_epoch=partition_epoch(state.partition_epoch, True))
 
 
 def isr_accepted(state: PartitionState, isr: int, facts: Circumstances) -> PartitionState:

@@ -21,10 +21,17 @@ from kreplica.engine.trace import Kind
 
 
 class Entry(NamedTuple):
-    """One record of the metadata log: its subject, and the new state of that."""
+    """One record of the metadata log: its subject, and the new state of that.
+
+    Args:
+        key: Its kind, and a name or id.
+        value: The new state.
+        clears_elr: Whether it takes an ELR away as ClearElrRecord does; the controller's index of ELRs stays as it is.
+    """
 
     key: tuple[str, Any]
     value: Any
+    clears_elr: bool = False
 
 
 class Voter(Node, ABC):

@@ -71,7 +71,7 @@ def near(name: str, version: Version, wrong: str, seeds: int) -> int:
         ("unfenced-fetch", "2.1", {"fenced_fetch": False}, "committed_lost"),
         ("stale-leader-truncation", "2.1.1", {"stale_epoch_ends_dropped": False}, "committed_lost"),
         ("rebooted-follower", "3.5-kraft", {"broker_epoch_in_isr": False}, "committed_lost"),
-        ("last-replica-standing", "4.1", {"elr": False}, "committed_lost"),
+        ("last-replica-standing", "4.3", {"elr": False}, "committed_lost"),
     ],
 )
 def test_a_rule_that_is_missing_is_caught_and_the_rule_holds(

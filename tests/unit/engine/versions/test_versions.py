@@ -74,6 +74,7 @@ RULES = [
     ("moves_must_live", "2.4.1", "2.5"),
     ("moves_wait_for", "3.7.2-kraft", "3.8-kraft"),
     ("moves_wait_for", "4.2", "4.3"),
+    ("assigned_keep_elr", "4.2", "4.3"),
     ("unclean_setting_obeyed", "3.8.1-kraft", "3.9-kraft"),
     ("strict_markers", "4.1.1", "4.2"),
     ("groups_begin_at_epoch", "4.2", "4.3"),

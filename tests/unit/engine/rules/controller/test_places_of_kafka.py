@@ -18,6 +18,7 @@ from kreplica.engine.rules.controller.topic_assignment import (
 from kreplica.engine.simulator.broker.partition_state import PartitionState
 from kreplica.engine.simulator.kraft.controller import KraftController
 from kreplica.engine.simulator.kraft.decisions import Circumstances
+from kreplica.engine.simulator.kraft.elrs import ElrIndex
 from kreplica.engine.trace import Kind
 
 GOLDEN = Path(__file__).parents[4] / "golden" / "kafka-classes"
@@ -104,7 +105,8 @@ class Played(KraftController):
         self.refused: list[Any] = []
         self.facts = brokers(live), int(min_isr), elr == "true", unclean == "true" and version.unclean_setting_obeyed
         self.cluster: Any = SimpleNamespace(version=version, by_majority=False)
-        self.partitions = {"t-0": partition_state(state)}
+        self.partitions, self._elrs = {"t-0": partition_state(state)}, ElrIndex()
+        self._elrs.follow(None, self.partitions["t-0"])
 
     def circumstances(self, state: PartitionState) -> Circumstances:  # noqa: ARG002
         version = self.cluster.version
@@ -113,7 +115,7 @@ class Played(KraftController):
     def unclean_enabled(self, topic: str) -> bool:  # noqa: ARG002
         return self.facts[3]
 
-    def write_partition(self, state: PartitionState, why: str, rule: str) -> None:  # noqa: ARG002
+    def write_partition(self, state: PartitionState, why: str, rule: str, clears_elr: bool = False) -> None:  # noqa: ARG002
         self.partitions[state.partition] = state
 
     def commit(self, then: Callable[[], object], otherwise: Callable[[], object] = lambda: None) -> None:  # noqa: ARG002

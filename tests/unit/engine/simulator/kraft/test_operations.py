@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from kreplica.engine.fault_plan import At, DiskLoss, Start, Step
 from kreplica.engine.rules.replication.replica_set import NO_LEADER
 from kreplica.engine.setup import SECOND, PartitionStart, TopicSetup, cluster
 from kreplica.engine.simulator.broker.partition_state import PartitionState
@@ -105,11 +106,27 @@ def test_whoever_lost_its_replica_keeps_the_last_leader_from_being_elected() -> 
     """PartitionChangeBuilder.canElectLastKnownLeader wants an empty ELR: brokers 1 and 3 are back, nobody leads."""
     controller, _ = controller_of("4.3", (1, 3), min_isr=2)
     partitions = controller.partitions
-    partitions["t-0"] = partitions["t-0"]._replace(leader=NO_LEADER, isr=0, elr=0b100, last_known_elr=0b01, former=(2,))
+    left = partitions["t-0"]._replace(leader=NO_LEADER, isr=0, elr=0b100, last_known_elr=0b01, former=(2,))
+    controller.write_partition(left, "", "")
     controller.broker_is_back(1)
     assert partitions["t-0"].leader == NO_LEADER
     controller.broker_leaves(2, "it was not shut down cleanly", unclean_shutdown=True)
     assert partitions["t-0"].leader_id == 1
+
+
+@pytest.mark.parametrize(("version", "says"), [("3.6-kraft", False), ("3.7-kraft", True), ("4.3", True)])
+def test_a_broker_with_a_new_disk_says_so_before_it_leads(version: str, says: bool) -> None:
+    """kafka.server.AssignmentsManager, KIP-858: the controller looks at the partition, whose epoch rises."""
+    setup = cluster(2, TopicSetup("t", ((1,),)), duration=60 * SECOND)
+    simulation = build(setup, version_named(version), 1, trace := Trace())
+    play_plan(simulation, (Step(At(2 * SECOND), DiskLoss("broker-1")), Step(At(20 * SECOND), Start("broker-1"))))
+    simulation.scheduler.run(60 * SECOND)
+    changes = [event.values for event in trace.events if event.kind == Kind.PARTITION_CHANGED]
+    told = [number for number, one in enumerate(changes) if one[6] == "broker-1 says which directory its replica is in"]
+    assert len(told) == says
+    if says:
+        rises = changes[told[0]][5] - changes[told[0] - 1][5], changes[told[0] + 1][1]
+        assert rises == (1, 1), "the partition epoch rises, and broker 1 leads after it"
 
 
 @pytest.mark.parametrize("forgets", [True, False], ids=["Kafka", "mended"])

@@ -1,0 +1,62 @@
+"""A broker that says which of its log directories has its replica: what becomes of the partition by that.
+
+ReplicationControlManager.handleAssignReplicasToDirs; its decisions are held to Kafka's own in test_stale_elrs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from kreplica.engine.traces.kraft import Brokers
+from kreplica.engine.traces.trace_rule import TraceRule
+from kreplica.engine.versions.supported import version_named
+from kreplica.formats.metadata_log.image import BrokerState, PartitionChange, PartitionState
+from kreplica.formats.metadata_trace.facts import ANY_UNWRITTEN, PartitionFacts
+from kreplica.formats.metadata_trace.steps import Step, by_any_request, wrong_directories
+
+BEFORE = PartitionState([3, 1], [3], (), (), [], [], ["old", "one"], 3, 2, 5, 0)
+
+
+def step(before: PartitionState, after: PartitionState, version: str) -> Step:
+    """A change that comes about while brokers 1 and 3 are live."""
+    known = {
+        broker: BrokerState("host", 9092, None, fenced=False, shutting_down=False, directories=directories, epoch=1)
+        for broker, directories in ((1, ["one"]), (3, ["new"]))
+    }
+    facts = PartitionFacts((1, 3), 2, False, 2, version_named(version))
+    return Step(PartitionChange(7, 0, "t", "id", 0, before, after), facts, Brokers((1, 3), (), ()), known)
+
+
+def assigned(before: PartitionState, **changes: object) -> PartitionState:
+    """The partition once broker 3 has said that its replica is in a new directory."""
+    return replace(before, directories=["new", "one"], partition_epoch=before.partition_epoch + 1, **changes)  # type: ignore[arg-type]
+
+
+def test_a_move_that_was_left_over_ends_with_it() -> None:
+    left_over = replace(BEFORE, adding=[3])
+    made = step(left_over, assigned(left_over, adding=[]), "4.3")
+    assert by_any_request(made, ANY_UNWRITTEN).rule is TraceRule.directory_assigned
+    assert wrong_directories(made, assigned=True) is None
+    stands = step(left_over, assigned(left_over), "4.3")
+    assert by_any_request(stands, ANY_UNWRITTEN).rule is None, "the partition is looked at"
+
+
+def test_replicas_that_a_move_takes_away_go_with_it() -> None:
+    left_over = replace(BEFORE, removing=[1], adding=[3])
+    after = replace(assigned(left_over, adding=[], removing=[]), replicas=[3], directories=["new"], leader_epoch=3)
+    made = step(left_over, after, "4.3")
+    assert by_any_request(made, ANY_UNWRITTEN).rule is TraceRule.directory_assigned
+    assert wrong_directories(made, assigned=True) is None
+    assert wrong_directories(made, assigned=False) is not None, "of another change"
+
+
+@pytest.mark.parametrize(("version", "cleared"), [("4.2", TraceRule.directory_assigned), ("4.3", None)])
+def test_up_to_4_2_the_elr_goes_with_it(version: str, cleared: TraceRule | None) -> None:
+    """Real brokers of 4.2.0 and 4.3.1 were seen so; the log of a later release may have an old metadata.version."""
+    eligible = replace(BEFORE, elr=[1])
+    found = by_any_request(step(eligible, assigned(eligible, elr=[]), version), ANY_UNWRITTEN)
+    assert found.rule is cleared
+    kept = by_any_request(step(eligible, assigned(eligible), version), ANY_UNWRITTEN)
+    assert kept.rule is TraceRule.directory_assigned
