@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from kafka_classes import answers
+from releases.kafka_classes import answers
 
 from kreplica.engine import Version, version_named
 from kreplica.engine.simulator.broker.partition_state import PartitionState
