@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import inspect
-import os
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from commands.shared.cluster_groups import ClusterGroupOption, clusters_of, groups_of
+from commands.audit.options import JudgingOptions, SparkOptions
 from commands.shared.groups import GroupWithOwnCommand, register_subcommands
 from commands.shared.help import examples
 from commands.shared.locations import path_of_this_machine
-from commands.shared.options.baseline import BaselineOption, refuse_beside_baseline
+from commands.shared.options.baseline import refuse_beside_baseline
 from commands.shared.options.common import ExitZeroOption, OutputOption, exit_of
-from commands.shared.options.history import ClusterOption, SinceOption, UntilOption, wanted_of
-from commands.shared.options.mutes import NoMutesOption
-from commands.shared.options.rules import FailOn, FailOnOption, RuleOption, known_rules
-from commands.shared.options.spark import MasterOption, RemoteOption, SettingOption, settings_of
+from commands.shared.options.groups import takes
+from commands.shared.options.history import WantedOptions
 
 _NAMES = ("ingest", "incidents", "incident", "resilience", "slo", "mute", "unmute", "mutes", "prepare")
 
@@ -48,29 +45,6 @@ FoldersArgument = Annotated[
         callback=_no_misspelt_subcommand,
         help="Dump directories of kreplica snapshot, or directories of these, or one history; also s3://BUCKET/PREFIX."
         " sample: the packaged dumps.",
-    ),
-]
-RulesOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--rules",
-        metavar="FILE",
-        callback=path_of_this_machine,
-        help="Judge by the rules of this file as well: TOML, conditions in Spark SQL.",
-    ),
-]
-ExpectEveryOption = Annotated[
-    str | None,
-    typer.Option(
-        "--expect-every",
-        metavar="TIME",
-        help="Of a history: a snapshot of each cluster is due so often, 1h; else as often as each cluster had one.",
-    ),
-]
-AsOfOption = Annotated[
-    str | None,
-    typer.Option(
-        "--as-of", metavar="TIME", help="Of a history: the moment to judge at, else that of its newest snapshot."
     ),
 ]
 PerSnapshotOption = Annotated[
@@ -119,27 +93,20 @@ def register(app: typer.Typer, *, below: str | None = None) -> None:
         register_subcommands(group, SUBCOMMANDS, below)
 
 
+@takes("wanted", WantedOptions)
+@takes("judging", JudgingOptions)
+@takes("session", SparkOptions)
 def audit(
+    *,
     folders: FoldersArgument,
-    cluster: ClusterOption = None,
-    cluster_group: ClusterGroupOption = None,
-    since: SinceOption = None,
-    until: UntilOption = None,
-    rule: RuleOption = None,
-    rules: RulesOption = None,
-    expect_every: ExpectEveryOption = None,
-    as_of: AsOfOption = None,
-    baseline: BaselineOption = None,
-    no_mutes: NoMutesOption = False,
-    fail_on: FailOnOption = FailOn.warning,
+    wanted: WantedOptions,
+    judging: JudgingOptions,
     per_snapshot: PerSnapshotOption = False,
     counts: CountsOption = False,
     out: OutOption = None,
     strict: StrictOption = False,
     exit_zero: ExitZeroOption = False,
-    master: MasterOption = None,
-    remote: RemoteOption = None,
-    spark_conf: SettingOption = None,
+    session: SparkOptions,
     output: OutputOption = None,
 ) -> None:
     """Judge a fleet over time: what was wrong in which cluster, from when to when, and how the counts changed.
@@ -163,34 +130,26 @@ def audit(
         run_audit,
         select_fleet,
     )
-    from analyzers.rules.criteria import Criteria, refuse_without_history
-    from analyzers.rules.over_time import FLEET_NAMES, refuse_without_group
-    from analyzers.rules.rule_files import read_rules
+    from analyzers.rules.criteria import refuse_without_history
+    from analyzers.rules.over_time import refuse_without_group
     from commands.audit.answer import answer_to
     from commands.audit.sample import with_sample
     from commands.audit.screen import show
     from commands.shared.printing.output import emit
     from commands.shared.printing.progress import Progress
-    from commands.shared.values import milliseconds_of, parse_duration, parse_moment
-    from kreplica.config.mutes import mutes_in_force
     from kreplica.fleet.baseline import read_baseline
     from kreplica.health.rules import Severity
     from kreplica.system.processes import processors
 
-    refuse_beside_baseline(baseline, {"--per-snapshot": per_snapshot, "--counts": counts, "--out": out is not None})
-    earlier = None if baseline is None else read_baseline(baseline)
-    mutes = () if no_mutes else mutes_in_force(os.environ)
-    every = None if expect_every is None else round(parse_duration(expect_every, "--expect-every", least=1.0) * 1000)
-    now = None if as_of is None else milliseconds_of(parse_moment(as_of, "--as-of"))
-    own = settings_of(spark_conf)
-    custom = () if rules is None else read_rules(rules)
-    criteria = Criteria(known_rules(rule or (), [*FLEET_NAMES, *(one.name for one in custom)]), custom)
-    refuse_without_group(rule or (), cluster_group or ())
+    beside = {"--per-snapshot": per_snapshot, "--counts": counts, "--out": out is not None}
+    refuse_beside_baseline(judging.baseline, beside)
+    earlier = None if judging.baseline is None else read_baseline(judging.baseline)
+    mutes, every, now, own = judging.mutes(), judging.expect_every_ms(), judging.as_of_ms(), session.settings()
+    criteria = judging.criteria()
+    refuse_without_group(judging.rule or (), wanted.cluster_group or ())
     if out is not None:
         check_free(out)
-    selection = select_fleet(
-        with_sample(folders), wanted_of(clusters_of(cluster, cluster_group), since, until), strict=strict
-    )
+    selection = select_fleet(with_sample(folders), wanted.wanted(), strict=strict)
     refuse_without_history(criteria, history=isinstance(selection, HistorySelection))
     with ExitStack() as afterwards, ExitStack() as running:
         with Progress() as progress:
@@ -201,12 +160,16 @@ def audit(
                 now_ms=now,
                 expect_every_ms=every,
                 processes=processors(),
-                groups=groups_of(cluster_group),
+                groups=wanted.groups(),
             )
             progress.say("folding what stays the same")
-            read = selection if per_snapshot else running.enter_context(folded_here(selection, master, remote))
-        tuned = settings_for(partition_rows(read), remote)
-        spark = running.enter_context(spark_session(master, remote, {**tuned, **own}))
+            read = (
+                selection
+                if per_snapshot
+                else running.enter_context(folded_here(selection, session.master, session.remote))
+            )
+        tuned = settings_for(partition_rows(read), session.remote)
+        spark = running.enter_context(spark_session(session.master, session.remote, {**tuned, **own}))
         with Progress() as progress:
             audited = run_audit(
                 spark,
@@ -222,6 +185,6 @@ def audit(
         if earlier is not None:
             audited = audited.only_new(earlier)
         answer = answer_to(audited, output, counts_only=counts)
-        code = audited.exit_code(Severity(fail_on))
+        code = audited.exit_code(Severity(judging.fail_on))
         emit(answer, output, lambda console: show(audited, folders, code, console, counts_only=counts))
     raise exit_of(code, exit_zero=exit_zero)

@@ -6,11 +6,11 @@ import os
 
 import typer
 
-from commands.shared.cluster_groups import ClusterGroupOption, clusters_of, groups_of
 from commands.shared.help import examples
 from commands.shared.options.baseline import BaselineOption
 from commands.shared.options.common import ExitZeroOption, OutputOption, exit_of
-from commands.shared.options.history import ClusterOption, HistoryArgument, SinceOption, UntilOption, wanted_of
+from commands.shared.options.groups import takes
+from commands.shared.options.history import HistoryArgument, WantedOptions
 from commands.shared.options.mutes import NoMutesOption
 from commands.shared.options.rules import FailOn, FailOnOption
 
@@ -28,12 +28,11 @@ def register(group: typer.Typer) -> None:
     )(incidents)
 
 
+@takes("wanted", WantedOptions)
 def incidents(
+    *,
     history: HistoryArgument,
-    cluster: ClusterOption = None,
-    cluster_group: ClusterGroupOption = None,
-    since: SinceOption = None,
-    until: UntilOption = None,
+    wanted: WantedOptions,
     baseline: BaselineOption = None,
     no_mutes: NoMutesOption = False,
     fail_on: FailOnOption = FailOn.warning,
@@ -60,10 +59,10 @@ def incidents(
     earlier = None if baseline is None else read_incidents(baseline)
     found = incidents_in(
         history,
-        wanted_of(clusters_of(cluster, cluster_group), since, until),
+        wanted.wanted(),
         processors(),
         mutes=() if no_mutes else mutes_in_force(os.environ),
-        groups=groups_of(cluster_group),
+        groups=wanted.groups(),
     )
     if earlier is not None:
         found = found.without(earlier)

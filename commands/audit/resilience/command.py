@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import typer
 
-from commands.shared.cluster_groups import ClusterGroupOption, clusters_of
 from commands.shared.help import examples
 from commands.shared.options.common import ExitZeroOption, OutputOption, exit_of
-from commands.shared.options.history import ClusterOption, HistoryArgument, SinceOption, UntilOption, wanted_of
+from commands.shared.options.groups import takes
+from commands.shared.options.history import HistoryArgument, WantedOptions
 
 
 def register(group: typer.Typer) -> None:
@@ -22,12 +22,11 @@ def register(group: typer.Typer) -> None:
     )(resilience)
 
 
+@takes("wanted", WantedOptions)
 def resilience(
+    *,
     history: HistoryArgument,
-    cluster: ClusterOption = None,
-    cluster_group: ClusterGroupOption = None,
-    since: SinceOption = None,
-    until: UntilOption = None,
+    wanted: WantedOptions,
     exit_zero: ExitZeroOption = False,
     output: OutputOption = None,
 ) -> None:
@@ -43,7 +42,7 @@ def resilience(
     from kreplica.fleet.availability.resilience import resilience_in
     from kreplica.system.processes import processors
 
-    found = resilience_in(history, wanted_of(clusters_of(cluster, cluster_group), since, until), processors())
+    found = resilience_in(history, wanted.wanted(), processors())
     code = found.exit_code
     emit(answer_to(found), output, lambda console: show(found, history, console))
     raise exit_of(code, exit_zero=exit_zero)

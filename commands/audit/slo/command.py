@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from commands.shared.cluster_groups import ClusterGroupOption, clusters_of
 from commands.shared.help import examples
 from commands.shared.options.common import ExitZeroOption, OutputOption, exit_of
-from commands.shared.options.history import ClusterOption, HistoryArgument, SinceOption, UntilOption, wanted_of
+from commands.shared.options.groups import takes
+from commands.shared.options.history import HistoryArgument, WantedOptions
 
 
 class By(StrEnum):
@@ -33,17 +33,16 @@ def register(group: typer.Typer) -> None:
     )(slo)
 
 
+@takes("wanted", WantedOptions)
 def slo(
+    *,
     history: HistoryArgument,
     objective: Annotated[
         float,
         typer.Option("--objective", metavar="PERCENT", help="Share of the time in which every partition takes writes."),
     ] = 99.95,
     by: Annotated[By, typer.Option("--by", help="One row for each of these of a cluster.")] = By.topic,
-    cluster: ClusterOption = None,
-    cluster_group: ClusterGroupOption = None,
-    since: SinceOption = None,
-    until: UntilOption = None,
+    wanted: WantedOptions,
     exit_zero: ExitZeroOption = False,
     output: OutputOption = None,
 ) -> None:
@@ -60,8 +59,7 @@ def slo(
     from kreplica.fleet.availability.slo import OutagesBy, outages_in
     from kreplica.system.processes import processors
 
-    wanted = wanted_of(clusters_of(cluster, cluster_group), since, until)
-    found = outages_in(history, objective, OutagesBy(by.value), wanted, processors())
+    found = outages_in(history, objective, OutagesBy(by.value), wanted.wanted(), processors())
     code = found.exit_code
     emit(answer_to(found), output, lambda console: show(found, history, console))
     raise exit_of(code, exit_zero=exit_zero)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from commands.shared.cluster_groups import ClusterGroupOption, clusters_of, groups_of
 
 if TYPE_CHECKING:
     from kreplica.store.selection import Wanted
@@ -29,6 +32,33 @@ SinceOption = Annotated[
 UntilOption = Annotated[
     str | None, typer.Option("--until", metavar="TIME", help="Only snapshots up to then, told in the same way.")
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class WantedOptions:
+    """Options of the clusters and the time that are asked about."""
+
+    cluster: ClusterOption = None
+    cluster_group: ClusterGroupOption = None
+    since: SinceOption = None
+    until: UntilOption = None
+
+    def wanted(self) -> Wanted:
+        """The clusters, those of the groups among them, and the time.
+
+        Raises:
+            UsageError: A text is no time, or no time is from the one to the other.
+            ConfigurationError: There is no contexts file, or no context is in such a group.
+        """
+        return wanted_of(clusters_of(self.cluster, self.cluster_group), self.since, self.until)
+
+    def groups(self) -> Mapping[str, frozenset[str]]:
+        """Names of the contexts in each group.
+
+        Raises:
+            ConfigurationError: There is no contexts file, or no context is in such a group.
+        """
+        return groups_of(self.cluster_group)
 
 
 def wanted_of(clusters: Sequence[str], since: str | None, until: str | None) -> Wanted:
