@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from commands.rebalance.plan import plan_summary
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -52,14 +54,7 @@ def _summary(outcome: PlanOutcome) -> dict[str, object]:
 
     state, counts, backs = outcome.state, outcome.counts, outcome.rollback_counts
     return {
-        "plan": str(state.path),
-        "plan_id": state.plan.plan_id,
-        "digest": state.digest,
-        "kind": state.plan.kind,
-        "created_at": state.plan.created_at,
-        "phase": state.progress.phase,
-        "running": state.running,
-        "executed": outcome.executed,
+        **plan_summary(state, executed=outcome.executed),
         "steps": len(state.plan.steps),
         "changes": len(outcome.rows),
         **{name.replace("-", "_"): counts[name] for name in (*_STATES, DRIFTED)},

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 import typer
 
 from commands.rebalance.options import RateOptions, parse_rate, tell
-from commands.rebalance.plan import plan_line
+from commands.rebalance.plan import plan_line, plan_summary
 from commands.shared.confirm import confirm
 from commands.shared.patience import patient_interrupts
 from commands.shared.printing.terminal import print_err
@@ -181,14 +181,7 @@ def _gaps(state: MovePlanState) -> list[str]:
 def _summary(outcome: MoveOutcome) -> dict[str, object]:
     state = outcome.state
     return {
-        "plan": str(state.path),
-        "plan_id": state.plan.plan_id,
-        "digest": state.digest,
-        "kind": state.plan.kind,
-        "created_at": state.plan.created_at,
-        "phase": state.progress.phase,
-        "running": state.running,
-        "executed": outcome.executed,
+        **plan_summary(state, executed=outcome.executed),
         "moves": len(outcome.rows),
         "bytes": sum(row.size or 0 for row in outcome.rows),
         "bytes_left": sum(row.bytes_left or 0 for row in outcome.rows),

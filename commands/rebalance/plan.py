@@ -15,6 +15,8 @@ from commands.shared.printing.terminal import print_err
 if TYPE_CHECKING:
     from kreplica.config.handle import ClusterHandle
     from kreplica.execution.executor import Pace
+    from kreplica.execution.moves.plan_state import MovePlanState
+    from kreplica.execution.rebalance.plan_state import PlanState
     from kreplica.execution.rebalance.running import RebalanceOptions
 
 
@@ -29,6 +31,20 @@ def plan_line(path: Path, command: str, connection_options: str, handle: Cluster
     """
     writes = write_words(handle) if handle is not None and command in ("apply", "resume") else ""
     return f"kreplica rebalance {command} {shlex.quote(str(path))} {connection_options}".rstrip() + writes
+
+
+def plan_summary(state: PlanState | MovePlanState, *, executed: bool) -> dict[str, object]:
+    """Facts of a plan of either kind, for the summary of an answer."""
+    return {
+        "plan": str(state.path),
+        "plan_id": state.plan.plan_id,
+        "digest": state.digest,
+        "kind": state.plan.kind,
+        "created_at": state.plan.created_at,
+        "phase": state.progress.phase,
+        "running": state.running,
+        "executed": executed,
+    }
 
 
 class PlanRun:
