@@ -9,7 +9,6 @@ from typing import Annotated
 
 import typer
 
-from commands.audit.options import JudgingOptions, SparkOptions
 from commands.shared.groups import GroupWithOwnCommand, register_subcommands
 from commands.shared.help import examples
 from commands.shared.locations import path_of_this_machine
@@ -17,6 +16,8 @@ from commands.shared.options.baseline import refuse_beside_baseline
 from commands.shared.options.common import ExitZeroOption, OutputOption, exit_of
 from commands.shared.options.groups import takes
 from commands.shared.options.history import WantedOptions
+from commands.shared.options.judging import JudgingOptions
+from commands.shared.options.spark import SparkOptions
 
 _NAMES = ("ingest", "incidents", "incident", "resilience", "slo", "mute", "unmute", "mutes", "prepare")
 

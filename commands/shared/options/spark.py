@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
@@ -26,6 +27,23 @@ SettingOption = Annotated[
     list[str] | None,
     typer.Option("--spark-conf", metavar="NAME=VALUE", help="A setting of Spark; may be repeated."),
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class SparkOptions:
+    """Options of the session of Spark."""
+
+    master: MasterOption = None
+    remote: RemoteOption = None
+    spark_conf: SettingOption = None
+
+    def settings(self) -> dict[str, str]:
+        """Settings that were given, by name.
+
+        Raises:
+            UsageError: A text is none.
+        """
+        return settings_of(self.spark_conf)
 
 
 def settings_of(texts: Sequence[str] | None) -> dict[str, str]:

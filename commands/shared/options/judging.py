@@ -1,4 +1,4 @@
-"""Options of kreplica audit that say what a fleet is judged by, and the session of Spark that does it."""
+"""Options that say what a fleet is judged by: rules, the moment, an earlier answer, mutes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from commands.shared.locations import path_of_this_machine
 from commands.shared.options.baseline import BaselineOption
 from commands.shared.options.mutes import NoMutesOption
 from commands.shared.options.rules import FailOn, FailOnOption, RuleOption, known_rules
-from commands.shared.options.spark import MasterOption, RemoteOption, SettingOption, settings_of
 
 if TYPE_CHECKING:
     from analyzers.rules.criteria import Criteria
@@ -94,20 +93,3 @@ class JudgingOptions:
 
         custom = () if self.rules is None else read_rules(self.rules)
         return Criteria(known_rules(self.rule or (), [*FLEET_NAMES, *(one.name for one in custom)]), custom)
-
-
-@dataclass(frozen=True, slots=True)
-class SparkOptions:
-    """Options of the session of Spark."""
-
-    master: MasterOption = None
-    remote: RemoteOption = None
-    spark_conf: SettingOption = None
-
-    def settings(self) -> dict[str, str]:
-        """Settings that were given, by name.
-
-        Raises:
-            UsageError: A text is none.
-        """
-        return settings_of(self.spark_conf)
