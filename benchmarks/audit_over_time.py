@@ -8,20 +8,22 @@ Clusters are made from a seed: partitions fall out of sync, flap and come back, 
 are made anew. DuckDB counts and folds the snapshots of half of the clusters. Spark judges them, then the history that
 they are taken into, several times in one session. Then kreplica audit does, over half of the clusters and over all of
 them, which tells what an added row costs; with --long there are as many clusters again, made in the same way, and the
-command is run over all of these, too, which tells whether each row costs the same. DuckDB and the session judge no more
-than without it. Processor time is that of the JVM, of this process and of those it starts.
+command is run over all of these, too, which tells whether each row costs the same. Each size is compared with DuckDB,
+which then judges one cluster after the other: by the number of counts and spans of each cluster, and a sum over them in
+their order. Processor time is that of the JVM, of this process and of those it starts.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import os
 import resource
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -32,7 +34,7 @@ import duckdb
 import numpy as np
 from audit_fleet import list_column
 
-from kreplica.history.ingest import ingest, stored_snapshots
+from kreplica.history.ingest import Candidate, ingest, stored_snapshots
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.model.tables.columns import BoolColumn, IntColumn, StringColumn, null_column
 from kreplica.model.tables.schema import BROKERS, PARTITIONS
@@ -72,12 +74,19 @@ def main() -> int:
         wrong = compare(dumps, history, half, options.warm)
         for place in (dumps, history):
             commands(place, options)
+        if options.long:
+            wrong += compare_larger(dumps, history, sizes_of(options)[1:])
         return 1 if wrong else 0
 
 
 def clusters_of(options: argparse.Namespace) -> int:
     """Number of clusters of the fleet."""
     return int(options.clusters) * (2 if options.long else 1)
+
+
+def sizes_of(options: argparse.Namespace) -> list[int]:
+    """Numbers of clusters that are audited, the smallest first."""
+    return sorted({options.clusters // 2, options.clusters, clusters_of(options)})
 
 
 def names_of(count: int) -> tuple[str, ...]:
@@ -197,9 +206,8 @@ GROUP BY cluster, rule, rank, topic, partition, topic_id, stretch, run
 """
 
 
-def of_duckdb(dumps: Path, clusters: Sequence[str]) -> tuple[set[Any], set[Any]]:
+def of_duckdb(candidates: Iterable[Candidate], clusters: Sequence[str]) -> tuple[set[Any], set[Any]]:
     """Counts and spans of the snapshots of some clusters."""
-    candidates, _ = stored_snapshots([dumps])
     from kreplica.store.manifest import read_manifest
 
     manifests = [read_manifest(Path(one.snapshot.name)) for one in candidates if one.cluster in clusters]
@@ -231,6 +239,12 @@ def of_duckdb(dumps: Path, clusters: Sequence[str]) -> tuple[set[Any], set[Any]]
 
 def of_spark(spark: Any, place: Path, clusters: tuple[str, ...]) -> tuple[set[Any], set[Any]]:
     """Counts and spans of some clusters, without words."""
+    counts, table = judged_by_spark(spark, place, clusters)
+    return counts, spans_in(table)
+
+
+def judged_by_spark(spark: Any, place: Path, clusters: tuple[str, ...]) -> tuple[set[Any], Any]:
+    """Counts of some clusters as rows, and their spans as a table of Arrow."""
     from analyzers.fleet_audit import folded_here, run_audit, select_fleet
 
     selection = select_fleet([place], Wanted(clusters))
@@ -241,12 +255,15 @@ def of_spark(spark: Any, place: Path, clusters: tuple[str, ...]) -> tuple[set[An
             for one in found.counts
         }
         columns = ("label", "rule", "severity", "topic", "partition", "valid_from", "last_seen", "snapshots")
-        table = found.audit.keys().select(*columns).toArrow()
-    spans = {
+        return counts, found.audit.keys().select(*columns).toArrow()
+
+
+def spans_in(table: Any) -> set[Any]:
+    """The rows of a table of spans."""
+    return {
         (*row[:5], *(moment.replace(tzinfo=None) for moment in row[5:7]), row[7])
         for row in zip(*(column.to_pylist() for column in table.columns), strict=True)
     }
-    return counts, spans
 
 
 def compare(dumps: Path, history: Path, clusters: tuple[str, ...], warm: int) -> int:
@@ -254,7 +271,7 @@ def compare(dumps: Path, history: Path, clusters: tuple[str, ...], warm: int) ->
     from analyzers.fleet_audit import partition_rows, select_fleet
     from analyzers.sessions.session import settings_for, spark_session
 
-    expected, least = measured(lambda: of_duckdb(dumps, clusters), os.getpid())
+    expected, least = measured(lambda: of_duckdb(stored_snapshots([dumps])[0], clusters), os.getpid())
     print(f"DuckDB: {len(expected[0])} rows of counts, {len(expected[1])} spans, {least:.1f} CPU s")
     tuned, wrong = settings_for(partition_rows(select_fleet([history], Wanted(clusters)))), 0
     for place in (dumps, history):
@@ -268,9 +285,61 @@ def compare(dumps: Path, history: Path, clusters: tuple[str, ...], warm: int) ->
     return wrong
 
 
+def compare_larger(dumps: Path, history: Path, sizes: Sequence[int]) -> int:
+    """Number of clusters of which an answer over many of them is not DuckDB's over each alone.
+
+    Args:
+        sizes: Numbers of clusters that are judged at once.
+    """
+    expected, least = measured(lambda: by_cluster_of_duckdb(dumps, names_of(sizes[-1])), os.getpid())
+    spans = sum(one[1] for one in expected.values())
+    print(f"DuckDB, {sizes[-1]} clusters one by one: {spans} spans, {least:.1f} CPU s", flush=True)
+    return sum(compare_by_cluster(place, names_of(count), expected) for count in sizes for place in (history, dumps))
+
+
+def compare_by_cluster(place: Path, clusters: tuple[str, ...], expected: dict[str, tuple[int, int, str]]) -> int:
+    """Number of clusters of which Spark's answer, in a session of its own, is another one."""
+    from analyzers.fleet_audit import partition_rows, select_fleet
+    from analyzers.sessions.session import settings_for, spark_session
+
+    tuned = settings_for(partition_rows(select_fleet([place], Wanted(clusters))))
+    with spark_session("local[2]", settings=tuned) as spark, jvm() as pid:
+        found, used = measured(lambda: by_cluster_of_spark(spark, place, clusters), pid, os.getpid())
+    wrong = [name for name in clusters if found.get(name) != expected[name]]
+    told = "equal" if not wrong else f"NOT EQUAL in {len(wrong)}: {', '.join(wrong[:3])}"
+    spans, size = sum(one[1] for one in found.values()), len(clusters)
+    print(f"Spark on {place.name}, {size} clusters at once: {spans} spans, {used:.1f} CPU s, {told}", flush=True)
+    return len(wrong)
+
+
+def by_cluster_of_duckdb(dumps: Path, clusters: Sequence[str]) -> dict[str, tuple[int, int, str]]:
+    """The summary of each cluster, one after the other: memory is that of one."""
+    candidates, _ = stored_snapshots([dumps])
+    return {name: summary(*of_duckdb(candidates, [name])) for name in clusters}
+
+
+def by_cluster_of_spark(spark: Any, place: Path, clusters: tuple[str, ...]) -> dict[str, tuple[int, int, str]]:
+    """The summary of each cluster of an audit of all of them."""
+    import pyarrow.compute as pc
+
+    counts, table = judged_by_spark(spark, place, clusters)
+    return {
+        name: summary({row for row in counts if row[0] == name}, spans_in(table.filter(pc.equal(table["label"], name))))
+        for name in clusters
+    }
+
+
+def summary(counts: set[Any], spans: set[Any]) -> tuple[int, int, str]:
+    """Numbers of rows of counts and of spans, and a sum over both in their order."""
+    text = hashlib.sha256()
+    for row in (*sorted(counts), *sorted(spans)):
+        text.update(f"{row}\n".encode())
+    return len(counts), len(spans), text.hexdigest()
+
+
 def commands(place: Path, options: argparse.Namespace) -> None:
     """Prints what the whole command takes over half of the clusters, over all, and, by --long, over twice as many."""
-    sizes = sorted({options.clusters // 2, options.clusters, clusters_of(options)})
+    sizes = sizes_of(options)
     before: tuple[int, float] | None = None
     for count in sizes:
         some = () if count == sizes[-1] else [word for name in names_of(count) for word in ("--cluster", name)]

@@ -61,6 +61,7 @@ AREAS = {
     "analyzers": (
         *("analyzers/reading/broker_facts", "analyzers/reading/folded", "analyzers/reading/sources"),
         *("analyzers/reading/timeline", "analyzers/rules/rule_files", "analyzers/sessions/failures"),
+        "analyzers/judging/flag_counts",
     ),
 }
 """The first that fits is a file's area. What needs Spark, as the sandbox, has no quick tests."""
