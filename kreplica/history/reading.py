@@ -25,7 +25,7 @@ from kreplica.model.tables.schema import Field, Kind, TableSchema
 from kreplica.model.tables.table import Table
 from kreplica.model.wording.nearest_names import nearest_or_known
 from kreplica.store.arrow import to_arrow
-from kreplica.store.selection import Wanted
+from kreplica.store.selection import Wanted, refuse_without_zone
 from kreplica.system.stores.locations import Place
 from kreplica.system.stores.storage import Storage
 
@@ -89,9 +89,10 @@ class History:
             moment: The moment, with its zone.
 
         Raises:
-            UsageError: There is no such cluster, or no snapshot of it that old.
+            UsageError: There is no such cluster, or no snapshot of it that old; the moment has no zone.
             InputError: What the answer needs is damaged.
         """
+        refuse_without_zone(moment)
         return cluster_as_of(self.storage, cluster, moment)
 
     def table(self, name: str, wanted: Wanted = _EVERYTHING) -> Any:

@@ -28,6 +28,12 @@ from kreplica.system.stores.s3 import S3Place, S3Storage
 CHECKERS = 8
 
 
+def refuse_without_zone(moment: datetime | None) -> None:
+    """Raises UsageError for a moment that does not say its zone: it would be another one on each machine."""
+    if moment is not None and moment.utcoffset() is None:
+        raise UsageError(f"{moment.isoformat()} has no time zone", fix="name the moment with one: tzinfo=datetime.UTC")
+
+
 @dataclass(frozen=True, slots=True)
 class SnapshotFiles:
     """One whole snapshot and the files an audit reads of it.
@@ -65,13 +71,20 @@ class Wanted:
 
     Args:
         clusters: Patterns (``prod-*``) for cluster ids or names; none means all.
-        since: Only snapshots taken then or later.
-        until: Only snapshots taken then or earlier.
+        since: Only snapshots taken then or later; a moment with its zone.
+        until: Only snapshots taken then or earlier; a moment with its zone.
+
+    Raises:
+        UsageError: A moment has no zone.
     """
 
     clusters: tuple[str, ...] = ()
     since: datetime | None = None
     until: datetime | None = None
+
+    def __post_init__(self) -> None:
+        refuse_without_zone(self.since)
+        refuse_without_zone(self.until)
 
     def takes(self, manifest: Manifest) -> bool:
         """True if the snapshot passes the filter."""

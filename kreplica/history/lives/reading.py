@@ -27,7 +27,7 @@ from kreplica.history.selection import LOOK, Chosen, HistoryMonth, choose, momen
 from kreplica.history.tables import LOG_TABLES, TABLES
 from kreplica.model.tables.schema import BROKERS, CONFIGS, GROUPS, PARTITIONS, TableSchema
 from kreplica.model.wording.nearest_names import nearest_or_known
-from kreplica.store.selection import Wanted
+from kreplica.store.selection import Wanted, refuse_without_zone
 from kreplica.system.stores.locations import Place
 from kreplica.system.stores.storage import Storage
 
@@ -120,8 +120,9 @@ def lives_in(
 
     Raises:
         InputError: There is no history.
-        UsageError: Nothing in it has that name.
+        UsageError: Nothing in it has that name; the moment has no zone.
     """
+    refuse_without_zone(moment)
     storage = storage_of(history)
     if group is not None:
         return _group_commits(_chosen(storage, wanted, GROUPS), group, moment)

@@ -230,3 +230,16 @@ def test_times_keep_their_zone(tmp_path: Path) -> None:
     history = history_of(tmp_path, TWO[:1])
     berlin = datetime.fromisoformat("2026-03-31T22:00:00+02:00")
     assert history.as_of("Zk5", berlin).taken_at == berlin
+
+
+def test_a_moment_without_a_zone_is_refused(tmp_path: Path) -> None:
+    history = history_of(tmp_path, TWO[:1])
+    naive = datetime(2026, 3, 31, 20)  # noqa: DTZ001
+    for ask in (
+        lambda: history.as_of("Zk5", naive),
+        lambda: kreplica.lives_in(tmp_path, group="payments", moment=naive),
+        lambda: Wanted(since=naive),
+        lambda: Wanted(until=naive),
+    ):
+        with pytest.raises(UsageError, match="2026-03-31T20:00:00 has no time zone"):
+            ask()
