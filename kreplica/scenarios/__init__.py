@@ -75,6 +75,7 @@ MODULES: dict[str, str] = {
     "silent-topic-offsets": "consumers",
     "offsets-topic-loss": "consumers",
     "zombie-consumer-commit": "consumers",
+    "late-heartbeat": "consumers",
     "follower-read-monotonic": "consumers",
     "read-your-writes": "consumers",
     "consumer-truncation-detect": "truncation",

@@ -11,30 +11,16 @@ heartbeat, as in 4.3 when its interval is over.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
-from engine.overtaken_heartbeats import FAULTS, LATE, STALE, way
-from plain.consumer import Answer, Client, Request
+from engine.overtaken_heartbeats import LATE, STALE, Played
+from plain.consumer import Answer, Request
 from real_clusters.consumer_heartbeat import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 from real_clusters.coordinators import RealCoordinator
 
-from kreplica.engine.explorer.model import Taken
 from kreplica.engine.explorer.models.coordinators.memberships.models import is_member
-from kreplica.engine.explorer.models.coordinators.memberships.state import (
-    ANSWERED,
-    FENCED,
-    NONE,
-    MembershipBounds,
-    MembershipState,
-    epoch_of,
-    has,
-    kind_of,
-    partitions_of,
-)
 from kreplica.engine.rules.replication.error_codes import ErrorCode
-from kreplica.engine.rules.replication.replica_set import members
 from kreplica.sandbox import Sandbox
 
 pytestmark = pytest.mark.kafka
@@ -47,49 +33,25 @@ OVERTAKEN = {STALE: 1, LATE: 0}
 """The client whose heartbeat says that it has nothing: what it commits is refused."""
 
 
-class Group:
-    """A group of a real coordinator, and two consumers that are its members."""
+class Real(Played):
+    """A group of a real coordinator."""
 
     def __init__(self, sandbox: Sandbox, name: str) -> None:
+        super().__init__()
         self.name = name
-        self.real = RealCoordinator(sandbox)
-        self.clients = {0: Client(), 1: Client()}
-        self.late: dict[int, Request] = {}
+        self.coordinator = RealCoordinator(sandbox)
         self._topic = self._topic_id()
 
     def _topic_id(self) -> object:
         from kafka.protocol.metadata import MetadataRequest, MetadataResponse
 
         request = MetadataRequest(topics=[MetadataRequest.MetadataRequestTopic(name=TOPIC)])
-        return self.real.exchange(1, request, MetadataResponse).topics[0].topic_id
+        return self.coordinator.exchange(1, request, MetadataResponse).topics[0].topic_id
 
-    def take(self, action: str, place: int) -> None:
-        """Takes a step of the model."""
-        self.clients[place] = self._after(action, place, self.clients[place])
+    def let_go(self, client: int) -> None:
+        self._send(ConsumerGroupHeartbeatRequest(group_id=self.name, member_id=str(client), member_epoch=LEAVE))
 
-    def _after(self, action: str, place: int, client: Client) -> Client:
-        if action == "serve":
-            assert client.request is not None
-            answer = self._heartbeat(place, client.request)
-            return replace(client, request=None, answer=answer)
-        if action == "serve-late":
-            self._heartbeat(place, self.late.pop(place))
-            return client
-        if action == "expire":
-            self._send(ConsumerGroupHeartbeatRequest(group_id=self.name, member_id=str(place), member_epoch=LEAVE))
-            return client
-        if action == "time-out":
-            assert client.request is not None
-            self.late[place] = client.request
-            return client.timed_out()
-        if action == "hear":
-            assert client.answer is not None
-            return client.heard(client.answer)
-        after = {"heartbeat": client.heartbeat, "reconcile": client.begun, "take-over": client.taken_over}[action]()
-        assert after is not None
-        return after
-
-    def _heartbeat(self, client: int, said: Request) -> Answer:
+    def heartbeat(self, client: int, said: Request) -> Answer:
         epoch, owned, full = said
         named = ConsumerGroupHeartbeatRequest.TopicPartitions
         has = None if owned is None else [named(topic_id=self._topic, partitions=sorted(owned))] if owned else []
@@ -111,45 +73,20 @@ class Group:
 
     def commit(self, client: int, partition: int) -> str:
         """The error of a member's commit."""
-        return self.real.commit(self.name, str(client), self.clients[client].epoch, partition=partition)
+        return self.coordinator.commit(self.name, str(client), self.clients[client].epoch, partition=partition)
 
     def _send(self, request: ConsumerGroupHeartbeatRequest) -> Any:
-        return self.real.send(self.name, request, ConsumerGroupHeartbeatResponse)
-
-
-def partitions(number: int) -> frozenset[int] | None:
-    return None if number == NONE else frozenset(members(number))
-
-
-def answered(number: int) -> Answer:
-    """An answer of the model."""
-    kinds = {ANSWERED: "", FENCED: "FENCED_MEMBER_EPOCH"}
-    error = kinds.get(kind_of(number), "UNKNOWN_MEMBER_ID")
-    return error, epoch_of(number), partitions(partitions_of(number))
-
-
-def holds(client: Client, state: MembershipState, place: int) -> None:
-    """Asserts that a consumer is where the model has it."""
-    asked = state.request[place]
-    request = (epoch_of(asked), partitions(partitions_of(asked)), kind_of(asked) == 1) if asked else None
-    assert client.request == request
-    assert client.answer == (answered(state.answer[place]) if state.answer[place] else None)
-    assert (client.epoch, client.current[1]) == (state.epoch[place], frozenset(members(has(state, place))))
+        return self.coordinator.send(self.name, request, ConsumerGroupHeartbeatResponse)
 
 
 @pytest.mark.parametrize("steps", [STALE, LATE], ids=["session-over", "time-out"])
 def test_a_real_coordinator_gives_a_partition_to_two_members(kraft_cluster: Sandbox, steps: str) -> None:
     kraft_cluster.create_topic(TOPIC, assignment=[[1, 2, 3]] * 2)
-    group = Group(kraft_cluster, "stale" if steps is STALE else "late")
-    taken: list[Taken[Any]] = way("consumer-group-4.3", MembershipBounds(2, 2, *FAULTS[steps]), steps)
-    for step in taken:
-        group.take(step.action.name, step.chosen[0])
-        for place, client in group.clients.items():
-            holds(client, step.state, place)
+    group = Real(kraft_cluster, "stale" if steps is STALE else "late")
+    last = group.play("consumer-group-4.3", steps)[-1].state
+    assert all(is_member(last, client) for client in group.clients)
     first, second = (client.current[1] for client in group.clients.values())
     assert first & second
-    last = taken[-1].state
-    assert all(is_member(last, client) for client in group.clients)
     for partition in sorted(first & second):
         assert {client: group.commit(client, partition) for client in group.clients} == {
             OVERTAKEN[steps]: "STALE_MEMBER_EPOCH",

@@ -254,6 +254,7 @@ class Simulated(Coordinator):
         error, member_epoch, partitions = self._ask(self._coordinator.consumer_heartbeat, *arguments)()
         if error:
             return error.name, None, numbers()
+        assert partitions is not None  # these heartbeats say everything
         return "NONE", member_epoch, numbers(*(int(name.removeprefix("t-")) for name in partitions))
 
     def commit(self, group: str, name: str, generation: int, instance: str | None = None) -> str:

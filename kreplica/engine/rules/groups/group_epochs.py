@@ -21,6 +21,8 @@ LEAVE_EPOCH = -1
 """A heartbeat with this epoch leaves; ConsumerGroupHeartbeatRequest.LEAVE_GROUP_MEMBER_EPOCH."""
 LEAVE_STATIC_EPOCH = -2
 """A static member leaves for a while: its partitions wait for it until its session times out."""
+UNSAID_TIMEOUT = -1
+"""In place of a rebalance timeout that a heartbeat does not say."""
 
 
 class MemberState(IntEnum):

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from kreplica.engine.rules.groups import assignors, group_epochs
+from kreplica.engine.rules.groups import assignors, group_epochs, member_heartbeats
 from kreplica.engine.rules.groups.group_membership import NO_MEMBER, UNKNOWN_GENERATION, expired
 from kreplica.engine.rules.replication.error_codes import ErrorCode
 from kreplica.engine.settings import MICROSECONDS
@@ -116,13 +116,15 @@ class Membership:
         on_reply: Callable[..., object],
         timeout: int = REQUEST_TIMEOUT,
         attempt: int = 0,
+        anew: Callable[[], object] | None = None,
     ) -> None:
         """Sends the coordinator a request of the group; finds it first, and again if it does not answer.
 
-        A request with an ``attempt`` to join is dropped once there is a later attempt.
+        A request with an ``attempt`` to join is dropped once there is a later attempt. Where another is to be sent in
+        place of one that failed, ``anew`` sends it.
         """
         consumer, broker = self._consumer, self._coordinator
-        once_more = partial(self.ask, name, handler, arguments, on_reply, timeout, attempt)
+        once_more = anew or partial(self.ask, name, handler, arguments, on_reply, timeout, attempt)
         if self._is_over(attempt):
             return
         if broker is None:
@@ -327,9 +329,14 @@ def _first_error(values: tuple[Any, ...]) -> ErrorCode:
 
 
 class ModernMembership(Membership):
-    """A member by KIP-848's protocol: ``generation`` is the member epoch, ``_wanted`` its latest assignment."""
+    """A member by KIP-848's protocol: ``generation`` is the member epoch, ``_wanted`` its latest assignment.
 
-    __slots__ = ("_asking", "_lives", "_wanted")
+    ``_named`` is true once a heartbeat has named the partitions that it has, ``_forgot`` after a heartbeat that failed:
+    the next one says everything. ``_told`` is true once it has an assignment; if that is of no partitions, it is taken
+    over at once, which the next heartbeat says.
+    """
+
+    __slots__ = ("_asking", "_forgot", "_lives", "_named", "_told", "_wanted")
 
     commit_rule = "offset_commit.commit_to_consumer_group"
 
@@ -337,6 +344,7 @@ class ModernMembership(Membership):
         super().__init__(consumer, positions)
         self._wanted: tuple[str, ...] = ()
         self._asking = False
+        self._named = self._forgot = self._told = False
         self._lives = 0
 
     @property
@@ -372,24 +380,44 @@ class ModernMembership(Membership):
         self._asking = True
         life = self._lives
 
-        def answered(error: ErrorCode, epoch: int, partitions: tuple[str, ...]) -> None:
+        def answered(error: ErrorCode, epoch: int, partitions: tuple[str, ...] | None) -> None:
             if life == self._lives:
                 self._asking = False
                 self._answered(error, epoch, partitions)
 
-        rebalance = self._timeouts()[1]
-        arguments = (self.member, self.generation, rebalance, self._consumer.setup.topics, self.assigned)
-        self.ask("ConsumerGroupHeartbeat", lambda one: one.consumer_heartbeat, arguments, answered)
+        def anew() -> None:
+            if life == self._lives:
+                self._asking = self._named = False
+                self._forgot = True
+                self._send()
 
-    def _answered(self, error: ErrorCode, epoch: int, partitions: tuple[str, ...]) -> None:
+        self.ask("ConsumerGroupHeartbeat", lambda one: one.consumer_heartbeat, self._said(), answered, anew=anew)
+
+    def _said(self) -> tuple[Any, ...]:
+        """What a heartbeat says: what has not changed since another one is left out."""
+        joins = self.generation == group_epochs.JOIN_EPOCH
+        names = member_heartbeats.names_partitions(joins, self._named)
+        owned = self.assigned if names else None
+        rebalance, topics = group_epochs.UNSAID_TIMEOUT, None
+        if joins or self._forgot:
+            rebalance, topics = self._timeouts()[1], self._consumer.setup.topics
+        self._named, self._forgot = True, False
+        return self.member, self.generation, rebalance, topics, owned
+
+    def _answered(self, error: ErrorCode, epoch: int, partitions: tuple[str, ...] | None) -> None:
         if error:
             self.refused(error)
             self._consumer.poke()
             return
         self.generation = epoch
-        self._wanted = partitions
-        if partitions != self.assigned:
+        if partitions is not None:
+            self._wanted = partitions
+            self._named = self._named and (self._told or partitions != self.assigned)
+            self._told = True
+        if self._wanted != self.assigned:
             self._consumer.poke()
+        elif not self._named:
+            self._send()  # it has taken over an assignment: it says so at once
 
     def reconciles(self) -> bool:
         """Revokes and takes over partitions as the coordinator assigned them; True while it commits before that."""
@@ -410,6 +438,7 @@ class ModernMembership(Membership):
 
     def _take_over(self, wanted: tuple[str, ...]) -> None:
         self.assigned = wanted
+        self._named = False
         self._positions.keep(wanted)
         self._consumer.emit(Kind.ASSIGNED, self.group, self.generation, wanted, "group_epochs.reconcile")
         self._send()  # its present partitions, so that others may have the rest
@@ -426,12 +455,13 @@ class ModernMembership(Membership):
         super().lose()
         self._wanted = ()
         self.assigned = ()
+        self._named = self._told = False
         self._positions.keep(())
 
     def leave(self) -> None:
         """Leaves by a heartbeat: for good, or for a while as a static member does."""
         if self.generation != UNKNOWN_GENERATION:
             epoch = group_epochs.LEAVE_STATIC_EPOCH if self.member[1] else group_epochs.LEAVE_EPOCH
-            arguments = (self.member, epoch, self._timeouts()[1], self._consumer.setup.topics, self.assigned)
+            arguments = (self.member, epoch, group_epochs.UNSAID_TIMEOUT, None, None)
             self.ask("ConsumerGroupHeartbeat", lambda one: one.consumer_heartbeat, arguments, lambda *_: None)
         self.lose()

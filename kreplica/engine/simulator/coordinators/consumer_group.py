@@ -18,6 +18,7 @@ from kreplica.engine.rules.groups import group_epochs as rules
 from kreplica.engine.rules.groups.assignors import even_assignment, uniform_assignor
 from kreplica.engine.rules.groups.group_epochs import Member, MemberState
 from kreplica.engine.rules.groups.group_membership import expired, validate_member
+from kreplica.engine.rules.groups.member_heartbeats import names_assignment
 from kreplica.engine.rules.groups.offset_commit import commit_to_consumer_group
 from kreplica.engine.rules.replication.error_codes import ErrorCode
 from kreplica.engine.rules.replication.replica_set import members
@@ -87,11 +88,15 @@ class ModernGroup:
         instance: str,
         epoch: int,
         rebalance: int,
-        topics: tuple[str, ...],
-        owned: tuple[str, ...],
+        topics: tuple[str, ...] | None,
+        owned: tuple[str, ...] | None,
         reply: Reply,
     ) -> None:
-        """ConsumerGroupHeartbeat: answered with error, member epoch and the member's partitions."""
+        """ConsumerGroupHeartbeat: answered with error, member epoch and the member's partitions, None where not named.
+
+        What a heartbeat does not say is as it was: a ``rebalance`` of ``UNSAID_TIMEOUT``, ``topics`` and ``owned`` of
+        None.
+        """
         error = self._refusal(member_id, instance, epoch, owned)
         if error:
             reply(error, epoch, ())
@@ -100,11 +105,13 @@ class ModernGroup:
             reply(ErrorCode.NONE, epoch, ())
         else:
             member = self.members.get(member_id) or self._join(member_id, instance)
-            member.rebalance = rebalance
-            changed = self._assign_when_due(self._subscribe(member, topics))
-            self._reconcile(member, owned, changed, reply)
+            if rebalance != rules.UNSAID_TIMEOUT:
+                member.rebalance = rebalance
+            changed = self._assign_when_due(self._subscribe(member, member.topics if topics is None else topics))
+            full = rebalance != rules.UNSAID_TIMEOUT and topics is not None and owned is not None
+            self._reconcile(member, epoch, owned, full, changed, reply)
 
-    def _refusal(self, member_id: str, instance: str, epoch: int, owned: tuple[str, ...]) -> ErrorCode:
+    def _refusal(self, member_id: str, instance: str, epoch: int, owned: tuple[str, ...] | None) -> ErrorCode:
         static = {one.instance: one.id for one in self.members.values() if one.instance}
         if epoch == rules.JOIN_EPOCH and (instance or member_id not in self.members):
             holder = self.members[static[instance]].now.epoch if instance in static else None
@@ -116,7 +123,7 @@ class ModernGroup:
             return refused
         member, rejoins = self.members[member_id], self.shard.broker.cluster.version.members_rejoin
         return rules.validate_heartbeat_epoch(
-            epoch, member.now.epoch, member.previous_epoch, self._places(owned), member.now.assigned, rejoins
+            epoch, member.now.epoch, member.previous_epoch, self._named(owned), member.now.assigned, rejoins
         )
 
     def _join(self, member_id: str, instance: str) -> ModernMember:
@@ -185,17 +192,29 @@ class ModernGroup:
             partition for partition in sorted(found, key=topic_and_number) if partition not in self.partitions
         )
 
-    def _reconcile(self, member: ModernMember, owned: tuple[str, ...], changed: bool, reply: Reply) -> None:
+    def _reconcile(
+        self,
+        member: ModernMember,
+        epoch: int,
+        owned: tuple[str, ...] | None,
+        full: bool,
+        changed: bool,
+        reply: Reply,
+    ) -> None:
         before = member.now
         member.heard = self.shard.now
-        self._step(member, self._places(owned))
-        answer = (member.now.epoch, self.names(member.now.assigned))
+        self._step(member, self._named(owned))
+        named = names_assignment(epoch, full, before.assigned, member.now.assigned)
+        answer = (member.now.epoch, self.names(member.now.assigned) if named else None)
         if changed or member.now != before:
             self.write(lambda error: reply(error, *answer))
         else:
             reply(ErrorCode.NONE, *answer)
 
-    def _step(self, member: ModernMember, owns: int) -> None:
+    def _named(self, owned: tuple[str, ...] | None) -> int | None:
+        return None if owned is None else self._places(owned)
+
+    def _step(self, member: ModernMember, owns: int | None) -> None:
         """Moves a member one step towards its target assignment."""
         before, held = member.now, 0
         for one in self.members.values():

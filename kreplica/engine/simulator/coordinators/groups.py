@@ -328,11 +328,11 @@ class GroupCoordinator(Coordinator[Shard]):
         member: tuple[str, str],
         epoch: int,
         rebalance: int,
-        topics: tuple[str, ...],
-        owned: tuple[str, ...],
+        topics: tuple[str, ...] | None,
+        owned: tuple[str, ...] | None,
         reply: Reply,
     ) -> None:
-        """ConsumerGroupHeartbeat (KIP-848)."""
+        """ConsumerGroupHeartbeat (KIP-848); see ``ModernGroup.heartbeat``."""
         shard = self.shard(group)
         if shard is None:
             reply(ErrorCode.NOT_COORDINATOR, epoch, ())
