@@ -150,7 +150,7 @@ def _changed(version: Version, metadata: int, levels: Mapping[str, int]) -> Vers
         version,
         epoch_rises_on_shrink=not at_least("3.6-IV0"),  # isLeaderEpochBumpRequiredOnIsrShrink
         broker_epoch_in_isr=version.broker_epoch_in_isr and at_least("3.5-IV1"),  # the replica epoch in Fetch
-        failed_directories_tolerated=version.failed_directories_tolerated and at_least("3.7-IV2"),  # JBOD in KRaft
+        failed_directories_told=version.failed_directories_told and at_least("3.7-IV2"),  # JBOD in KRaft
     )
     if not levels:
         return changed

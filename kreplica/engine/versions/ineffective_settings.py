@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from kreplica.engine.settings import Scope, Value, setting_named
 from kreplica.engine.setup import Client, ConsumerSetup, ReaderSetup, Setup, TransformSetup
 from kreplica.engine.versions.supported import ControllerKind, Version
+from kreplica.model.settings import UNCLEAN
 
 _OF_ZOOKEEPER = frozenset(("zookeeper.session.timeout.ms",))
 _OF_KRAFT = frozenset(
@@ -41,6 +42,8 @@ def _why_idle(setup: Setup, version: Version, name: str) -> str:
     scope = setting_named(name).scope
     if name == "replica.lag.max.messages" and not version.lag_by_messages:
         return "brokers go by replica.lag.time.max.ms alone since 0.9 (KAFKA-1546)"
+    if name == UNCLEAN and version.offline_by_isr_order:
+        return "up to 0.8.1 a replica out of sync always may lead (KAFKA-1028)"
     if name in _OF_ZOOKEEPER and version.controller is ControllerKind.KRAFT:
         return f"Kafka {version.name} has no ZooKeeper here"
     if name in _OF_KRAFT and version.controller is ControllerKind.ZOOKEEPER:

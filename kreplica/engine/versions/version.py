@@ -86,16 +86,17 @@ class Version:
         join_at_epoch_start: A follower joins the ISR only once it has the leader's epoch (2.0.1, KAFKA-7128).
         fenced_fetch: Followers' requests carry the leader epoch, and another epoch is refused (2.1, KIP-320).
         isr_notification: ISR changes are reported to the controller (0.9, KAFKA-1367).
-        failed_directories_tolerated: A broker lives on with a failed log directory (1.0, KIP-112; KRaft 3.7, KIP-858).
+        failed_directories_tolerated: A broker lives on with a failed log directory (1.0, KIP-112).
+        failed_directories_told: It tells the controller, which elects other leaders (1.0, KIP-112; KRaft 3.7, KIP-858).
         keeps_last_in_sync: The last member of an ISR stays in it (1.1; before, only without unclean elections).
         controller_epoch_checked: ZooKeeper refuses writes of a deposed controller (2.1, KAFKA-6082).
         bounces_are_seen: A broker that was away briefly is noticed by its epoch (2.2, KIP-380).
-        failover_cleans_isrs: A new controller removes brokers that are gone from every ISR (2.4).
+        failover_cleans_isrs: A new controller removes brokers that are gone from every ISR (2.3, KAFKA-3143).
         balances_while_moving: Preferred leaders are elected while replicas are moved (3.4, KAFKA-10149).
         ineligible_refused: Brokers that are not live join no ISR, and the controller refuses them (3.3, KIP-841).
         moves_wait_for: Replicas that must be in sync for a move to end (KRaft 3.8, KAFKA-15665; 4.3, KAFKA-19975).
-        moves_must_live: Brokers that must be alive for a move to begin, in ZooKeeper mode (0.10.1, KAFKA-4214; 2.5,
-            KAFKA-9329).
+        moves_must_live: Brokers that must be alive for a move to begin, in ZooKeeper mode (0.10.1, KAFKA-4214; 2.4,
+            KIP-455).
         moves_can_change: A move in progress can be cancelled or given another target (2.4, KIP-455).
         assigned_keep_elr: A broker that says which directory has its replica leaves the partition's ELR as it is (4.3).
         restarted_leave_isrs: A restarted broker leaves the ISRs it was in when it registers (KRaft 4.0, KAFKA-18106).
@@ -184,6 +185,7 @@ class Version:
     fenced_fetch: bool = False
     isr_notification: bool = False
     failed_directories_tolerated: bool = False
+    failed_directories_told: bool = False
     keeps_last_in_sync: bool = False
     controller_epoch_checked: bool = False
     bounces_are_seen: bool = False

@@ -39,6 +39,11 @@ public class Bare {
         throw new NoSuchFieldException(name);
     }
 
+    static boolean hasField(Class<?> kind, String field) {
+        for (java.lang.reflect.Field one : kind.getDeclaredFields()) if (one.getName().equals(field)) return true;
+        return false;
+    }
+
     /** Sets a field of longs. */
     static void setLong(Object object, String name, long value) throws Exception {
         UNSAFE.putLong(object, UNSAFE.objectFieldOffset(object.getClass().getDeclaredField(name)), value);

@@ -145,7 +145,8 @@ public class Elections {
             Object context = Class.forName("kafka.controller.ControllerContext").getConstructor().newInstance();
             Class<?> kind = context.getClass();
             List<Object> live = brokers(state.live);
-            if (Scala.has(kind, "setLiveBrokers")) Bare.method(kind, "setLiveBrokers").invoke(context, Scala.mapOf(live, 1L));
+            if (Scala.has(kind, "setLiveBrokerAndEpochs")) Bare.method(kind, "setLiveBrokerAndEpochs").invoke(context, Scala.frozen(Scala.mapOf(live, 1L)));
+            else if (Scala.has(kind, "setLiveBrokers")) Bare.method(kind, "setLiveBrokers").invoke(context, Scala.mapOf(live, 1L));
             else Bare.method(kind, "liveBrokers_$eq").invoke(context, Scala.set(live));
             Bare.set(context, "shuttingDownBrokerIds", Scala.mutableSet(state.stopping));
             Object replicas = Scala.seq(state.replicas);

@@ -60,14 +60,14 @@ public class FetchStates {
 
     /** What a leader read; an answer with an error has read from no offset. */
     static Object read(boolean refused, boolean diverging) throws Exception {
-        Object at = refused ? unknown() : InSync.position(4);
-        Object info = filled(Bare.constructor(Class.forName(InSync.first(READS))), at, false, false);
+        Object at = refused ? unknown() : Scala.position(4);
+        Object info = filled(Bare.constructor(Class.forName(Scala.first(READS))), at, false, false);
         String kind = Scala.exists("kafka.server.LogReadResult") ? "kafka.server.LogReadResult" : "org.apache.kafka.storage.internals.log.LogReadResult";
         return filled(Bare.constructor(Class.forName(kind)), info, refused, diverging);
     }
 
     static Object unknown() throws Exception {
-        Class<?> kind = Class.forName(InSync.first(InSync.POSITIONS));
+        Class<?> kind = Class.forName(Scala.first(Scala.POSITIONS));
         for (java.lang.reflect.Field one : kind.getDeclaredFields()) if (one.getName().equals("UNKNOWN_OFFSET_METADATA")) return one.get(null);
         return Scala.exists("kafka.server.LogOffsetMetadata") && Scala.has(kind, "UnknownOffsetMetadata")
             ? kind.getMethod("UnknownOffsetMetadata").invoke(null) : kind.getConstructor(long.class, long.class, int.class).newInstance(-1L, 0L, 0);

@@ -46,7 +46,7 @@ public class FollowerPositions {
 
     static Object fetched(Object replica, long offset, long end, long time) throws Exception {
         Class<?> kind = replica.getClass();
-        Object at = InSync.position(offset);
+        Object at = Scala.position(offset);
         if (has(kind, "updateFetchStateOrThrow")) {
             Bare.method(kind, "updateFetchStateOrThrow").invoke(replica, at, 0L, time, end, 1L);
         } else if (has(kind, "updateFetchState")) {

@@ -42,7 +42,7 @@ public class Followers {
             if (wanted.getSimpleName().equals("ApiVersion")) given.add(wanted.getMethod("latestVersion").invoke(null));
             else if (wanted.getSimpleName().matches("Alter(Isr|Partition)Manager")) given.add(Scala.mocked(wanted.getName(), (method, told) -> null));
         Object partition = Bare.constructor(kind).newInstance(Bare.given(Bare.constructor(kind), given.toArray()));
-        if (InSync.hasField(kind, "log")) Bare.set(partition, "log", Option.apply(InSync.log(0, 0)));
+        if (Bare.hasField(kind, "log")) Bare.set(partition, "log", Option.apply(InSync.log(0, 0)));
         return partition;
     }
 

@@ -67,14 +67,14 @@ public class HighWatermarks {
 
     static String answer(Known known) throws Exception {
         Object partition = InSync.leading(replica(known, 2), known.ends[1], known.mark, 0, known.time);
-        if (InSync.hasField(partition.getClass(), "remoteReplicasMap")) return newer(partition, known);
+        if (Bare.hasField(partition.getClass(), "remoteReplicasMap")) return newer(partition, known);
         return older(partition, known);
     }
 
     static Object replica(Known known, int broker) throws Exception {
         Object replica = FollowerPositions.replica();
         Bare.setInt(replica, "brokerId", broker);
-        if (InSync.hasField(replica.getClass(), "loggerName")) Bare.set(replica, "loggerName", "replica");
+        if (Bare.hasField(replica.getClass(), "loggerName")) Bare.set(replica, "loggerName", "replica");
         if (broker == 1) return replica;
         FollowerPositions.fetched(replica, known.ends[1], known.ends[1], known.caughtUp[broker]);
         if (known.ends[broker] < known.ends[1])
@@ -90,11 +90,11 @@ public class HighWatermarks {
     /** Up to 2.1 the leader is a replica, too, and the ISR a set of replicas. */
     static String older(Object partition, Known known) throws Exception {
         Class<?> kind = partition.getClass();
-        String field = InSync.hasField(kind, "allReplicasMap") ? "allReplicasMap" : "assignedReplicaMap";
+        String field = Bare.hasField(kind, "allReplicasMap") ? "allReplicasMap" : "assignedReplicaMap";
         List<Object> isr = new ArrayList<>();
         Object leader = replica(known, 1);
         Bare.set(leader, "log", Option.apply(log(known, new long[1])));
-        Bare.set(leader, "highWatermarkMetadata", InSync.position(known.mark));
+        Bare.set(leader, "highWatermarkMetadata", Scala.position(known.mark));
         for (int broker = 1; broker < 5; broker++) {
             Object replica = broker == 1 ? leader : replica(known, broker);
             put(partition, field, broker, replica);
@@ -116,8 +116,8 @@ public class HighWatermarks {
         long[] mark = {known.mark};
         Object log = log(known, mark), state = state(known);
         Bare.set(partition, "log", Option.apply(log));
-        Bare.set(partition, InSync.hasField(kind, "isrState") ? "isrState" : "partitionState", state);
-        if (InSync.hasField(kind, "replicaLagTimeMaxMs")) Bare.setLong(partition, "replicaLagTimeMaxMs", known.lag);
+        Bare.set(partition, Bare.hasField(kind, "isrState") ? "isrState" : "partitionState", state);
+        if (Bare.hasField(kind, "replicaLagTimeMaxMs")) Bare.setLong(partition, "replicaLagTimeMaxMs", known.lag);
         if (!Scala.exists("kafka.cluster.IsrState")) Bare.set(partition, "metadataCache", cache(known));
         Bare.method(kind, "maybeIncrementLeaderHW").invoke(partition, log, known.time);
         Object maximal = Bare.method(state.getClass(), "maximalIsr").invoke(state);
@@ -127,9 +127,9 @@ public class HighWatermarks {
 
     /** The log of a leader, which takes the high watermark that it is told where that is higher. */
     static Object log(Known known, long[] mark) throws Exception {
-        return Scala.mocked(Scala.exists("kafka.log.Log") ? "kafka.log.Log" : InSync.first(InSync.LOGS), (method, given) -> switch (method.getName()) {
+        return Scala.mocked(Scala.exists("kafka.log.Log") ? "kafka.log.Log" : Scala.first(Scala.LOGS), (method, given) -> switch (method.getName()) {
             case "logEndOffset" -> known.ends[1];
-            case "logEndOffsetMetadata" -> InSync.position(known.ends[1]);
+            case "logEndOffsetMetadata" -> Scala.position(known.ends[1]);
             case "highWatermark" -> mark[0];
             case "config" -> Scala.exists("org.apache.kafka.storage.internals.log.LogConfig") ? Class.forName("org.apache.kafka.storage.internals.log.LogConfig")
                 .getConstructor(Map.class).newInstance(Map.of("min.insync.replicas", String.valueOf(known.minIsr))) : null;
@@ -171,7 +171,7 @@ public class HighWatermarks {
 
     /** What a broker knows of the others: who is alive. */
     static Object cache(Known known) throws Exception {
-        return Scala.mocked(InSync.first(CACHES), (method, given) -> switch (method.getName()) {
+        return Scala.mocked(Scala.first(CACHES), (method, given) -> switch (method.getName()) {
             case "hasAliveBroker" -> known.live.contains((int) given[0]);
             case "isBrokerFenced" -> !known.live.contains((int) given[0]);
             case "isBrokerShuttingDown" -> false;

@@ -15,8 +15,6 @@ import scala.Option;
 public class InSync {
     static final Random RANDOM = new Random(7128);
     static final int LEADER = 1, FOLLOWER = 2;
-    static final String[] LOGS = {"kafka.log.UnifiedLog", "org.apache.kafka.storage.internals.log.UnifiedLog"};
-    static final String[] POSITIONS = {"kafka.server.LogOffsetMetadata", "org.apache.kafka.storage.internals.log.LogOffsetMetadata"};
     /** What says that a follower has all that it needs to join, in releases that ask apart. */
     static final String[] ASKED = {"isFollowerAtHighwatermark", "isFollowerInSync"};
 
@@ -36,26 +34,26 @@ public class InSync {
         Object partition = Bare.make(kind);
         Bare.setInt(partition, "localBrokerId", LEADER);
         Bare.set(partition, "leaderReplicaIdOpt", Option.apply(LEADER));
-        if (hasField(kind, "leaderEpochStartOffsetOpt")) Bare.set(partition, "leaderEpochStartOffsetOpt", Option.apply(start));
+        if (Bare.hasField(kind, "leaderEpochStartOffsetOpt")) Bare.set(partition, "leaderEpochStartOffsetOpt", Option.apply(start));
         Bare.set(partition, "leaderIsrUpdateLock", new ReentrantReadWriteLock());
         Time clock = Mockito.mock(Time.class);
         Mockito.when(clock.milliseconds()).thenReturn(time);
         Bare.set(partition, "time", clock);
-        if (hasField(kind, "loggerName")) Bare.set(partition, "loggerName", "partition");
+        if (Bare.hasField(kind, "loggerName")) Bare.set(partition, "loggerName", "partition");
         Object known = Scala.exists("kafka.utils.Pool") ? Class.forName("kafka.utils.Pool").getConstructor(Option.class).newInstance(Option.empty())
             : new java.util.concurrent.ConcurrentHashMap<Integer, Object>();
         Bare.method(known.getClass(), "put").invoke(known, FOLLOWER, follower);
-        if (!hasField(kind, "allReplicasMap") && !hasField(kind, "assignedReplicaMap")) {
+        if (!Bare.hasField(kind, "allReplicasMap") && !Bare.hasField(kind, "assignedReplicaMap")) {
             Bare.set(partition, "remoteReplicasMap", known);
             Bare.set(partition, "log", Option.apply(log(end, mark)));
             return partition;
         }
         Object leader = FollowerPositions.replica();
         Bare.setInt(leader, "brokerId", LEADER);
-        Bare.set(leader, "highWatermarkMetadata", position(mark));
-        Bare.set(leader, "logEndOffsetMetadata", position(end));
+        Bare.set(leader, "highWatermarkMetadata", Scala.position(mark));
+        Bare.set(leader, "logEndOffsetMetadata", Scala.position(end));
         Bare.method(known.getClass(), "put").invoke(known, LEADER, leader);
-        Bare.set(partition, hasField(kind, "allReplicasMap") ? "allReplicasMap" : "assignedReplicaMap", known);
+        Bare.set(partition, Bare.hasField(kind, "allReplicasMap") ? "allReplicasMap" : "assignedReplicaMap", known);
         Bare.set(partition, "inSyncReplicas", Scala.set(List.of(leader)));
         return partition;
     }
@@ -63,26 +61,16 @@ public class InSync {
     /** A log that knows its end and high watermark; since 3.0 it keeps them in objects of its own. */
     static Object log(long end, long mark) throws Exception {
         if (!Scala.exists("kafka.log.Log"))
-            return Scala.mocked(first(LOGS), (method, given) -> switch (method.getName()) {
+            return Scala.mocked(Scala.first(Scala.LOGS), (method, given) -> switch (method.getName()) {
                 case "logEndOffset" -> end;
                 case "highWatermark" -> mark;
                 case "topicId" -> method.getReturnType() == Option.class ? Option.empty() : java.util.Optional.empty();
                 default -> null;
             });
         Object log = Bare.make(Class.forName("kafka.log.Log"));
-        Bare.set(log, "nextOffsetMetadata", position(end));
-        Bare.set(log, "highWatermarkMetadata", position(mark));
+        Bare.set(log, "nextOffsetMetadata", Scala.position(end));
+        Bare.set(log, "highWatermarkMetadata", Scala.position(mark));
         return log;
-    }
-
-    static Object position(long offset) throws Exception {
-        return Class.forName(first(POSITIONS)).getConstructor(long.class, long.class, int.class).newInstance(offset, 0L, 0);
-    }
-
-    /** The one of these classes that a release has. */
-    static String first(String[] names) {
-        for (String name : names) if (Scala.exists(name)) return name;
-        throw new AssertionError(List.of(names));
     }
 
     /** Up to 2.1 a leader asks and writes in one method: it joins if the leader comes as far as to write, for which it lacks ZooKeeper. */
@@ -92,7 +80,7 @@ public class InSync {
         for (String asked : ASKED)
             if (has(kind, asked)) return (boolean) Bare.method(kind, asked).invoke(partition, follower);
         try {
-            Bare.method(kind, "maybeExpandIsr").invoke(partition, FOLLOWER, FollowerPositions.read(position(offset), end, 0L));
+            Bare.method(kind, "maybeExpandIsr").invoke(partition, FOLLOWER, FollowerPositions.read(Scala.position(offset), end, 0L));
             return false;
         } catch (InvocationTargetException ended) {
             for (StackTraceElement frame : ended.getCause().getStackTrace()) {
@@ -116,11 +104,6 @@ public class InSync {
 
     private static boolean has(Class<?> kind, String method) {
         for (java.lang.reflect.Method one : kind.getDeclaredMethods()) if (one.getName().equals(method)) return true;
-        return false;
-    }
-
-    static boolean hasField(Class<?> kind, String field) {
-        for (java.lang.reflect.Field one : kind.getDeclaredFields()) if (one.getName().equals(field)) return true;
         return false;
     }
 }

@@ -49,7 +49,7 @@ public class IsrRemovals {
             default -> null;
         });
         Object controller = Scala.partly("kafka.controller.KafkaController", (method, given) -> method.getName().equals("epoch") ? 1 : null);
-        if (InSync.hasField(Class.forName("kafka.controller.KafkaController"), "loggerName")) Bare.set(controller, "loggerName", "controller");
+        if (Bare.hasField(Class.forName("kafka.controller.KafkaController"), "loggerName")) Bare.set(controller, "loggerName", "controller");
         Bare.set(controller, "zkUtils", znodes);
         Bare.set(controller, "config", Scala.config(unclean));
         Object known = new scala.collection.mutable.HashMap<>();

@@ -138,14 +138,14 @@ public class MovesInFlight {
         Object cluster = new ClusterControlManager.Builder();
         call(cluster, "setTime", Time.SYSTEM);
         call(cluster, "setSnapshotRegistry", snapshots);
-        call(cluster, "setSessionTimeoutNs", Long.MAX_VALUE / 2);
+        call(cluster, "setSessionTimeoutNs", session());
         call(cluster, "setReplicaPlacer", new StripedReplicaPlacer(random));
         call(cluster, "setFeatureControlManager", features);
         for (String handler : List.of("setBrokerUncleanShutdownHandler", "setBrokerShutdownHandler"))
             if (has(cluster, handler)) {
                 Class<?> kind = method(cluster, handler).getParameterTypes()[0];
                 call(cluster, handler, java.lang.reflect.Proxy.newProxyInstance(
-                    kind.getClassLoader(), new Class<?>[]{kind}, (proxy, asked, given) -> null));
+                    kind.getClassLoader(), new Class<?>[]{kind}, (proxy, asked, given) -> { startedAnew(given); return null; }));
             }
         brokers = (ClusterControlManager) call(cluster, "build");
         Object replication = new ReplicationControlManager.Builder();
@@ -227,6 +227,14 @@ public class MovesInFlight {
         leaves(broker, "restart", has(partitions, "handleBrokerShutdown") ? "handleBrokerShutdown" : "handleBrokerUncleanShutdown");
     }
 
+    /** Nanoseconds of a broker's session. */
+    long session() {
+        return Long.MAX_VALUE / 2;
+    }
+
+    /** What a registration in place of another one asks for: the broker, whether it stopped cleanly where that is told, records. */
+    void startedAnew(Object[] given) throws Exception {}
+
     void leaves(int broker, String how, String name) throws Exception {
         PartitionRegistration before = partitions.getPartition(TOPIC, 0);
         int minIsr = partitions.getTopicEffectiveMinIsr("t");
@@ -292,12 +300,10 @@ public class MovesInFlight {
             .filter(one -> one.getName().startsWith("default") && one.getReturnType() == Map.class).findFirst().get();
         call(builder, "setQuorumFeatures", new QuorumFeatures(0,
             (Map) (supported.getParameterCount() == 0 ? supported.invoke(null) : supported.invoke(null, true)), List.of(0)));
-        if (has(builder, "setMetadataVersion")) {
-            call(builder, "setMetadataVersion", MetadataVersion.latestProduction());
-            return (FeatureControlManager) call(builder, "build");
-        }
+        boolean given = has(builder, "setMetadataVersion");
+        if (given) call(builder, "setMetadataVersion", MetadataVersion.latestProduction());
         FeatureControlManager features = (FeatureControlManager) call(builder, "build");
-        features.replay(new FeatureLevelRecord().setName("metadata.version").setFeatureLevel(MetadataVersion.latestProduction().featureLevel()));
+        if (!given) features.replay(new FeatureLevelRecord().setName("metadata.version").setFeatureLevel(MetadataVersion.latestProduction().featureLevel()));
         if (elr) features.replay(new FeatureLevelRecord().setName("eligible.leader.replicas.version").setFeatureLevel((short) 1));
         return features;
     }

@@ -24,7 +24,6 @@ import org.I0Itec.zkclient.ZkClient;
 import scala.Option;
 
 /** ReplicaFetcherThread.handleOffsetOutOfRange of 0.10.2: the leader answers from two numbers, System.exit is caught. */
-@SuppressWarnings("removal")
 public class OutOfRange010 implements OutOfRange.Fetcher {
     static final TopicPartition NAME = new TopicPartition("t", 0);
     static long end, leaderStart, leaderEnd;
@@ -32,11 +31,8 @@ public class OutOfRange010 implements OutOfRange.Fetcher {
     static String done;
 
     public static void main(String[] arguments) throws Exception {
-        System.setSecurityManager(new SecurityManager() {
-            @Override public void checkPermission(java.security.Permission permission) {}
-            @Override public void checkExit(int status) { throw new SecurityException("ends"); }
-        });
-        OutOfRange.print(Integer.parseInt(arguments[0]), new OutOfRange010());
+        OutOfRange.catchEnds();
+        OutOfRange.print(arguments[0], new OutOfRange010());
     }
 
     @Override public String asked(long end, long leaderStart, long leaderEnd, boolean unclean) throws Exception {

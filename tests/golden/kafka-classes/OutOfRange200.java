@@ -28,7 +28,7 @@ public class OutOfRange200 implements OutOfRange.Fetcher {
     static String done;
 
     public static void main(String[] arguments) throws Exception {
-        OutOfRange.print(Integer.parseInt(arguments[0]), new OutOfRange200());
+        OutOfRange.print(arguments[0], new OutOfRange200());
     }
 
     @Override public String asked(long end, long leaderStart, long leaderEnd, boolean unclean) throws Exception {
@@ -41,6 +41,7 @@ public class OutOfRange200 implements OutOfRange.Fetcher {
             long next = fetcher().handleOffsetOutOfRange(NAME);
             return done + " " + next;
         } catch (FatalExitError exit) {
+            OutOfRange.how = "throws";
             return "ends";
         }
     }

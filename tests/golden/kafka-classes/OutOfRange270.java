@@ -9,7 +9,7 @@ public class OutOfRange270 implements OutOfRange.Fetcher {
     String done;
 
     public static void main(String[] arguments) throws Exception {
-        OutOfRange.print(Integer.parseInt(arguments[0]), new OutOfRange270());
+        OutOfRange.print(arguments[0], new OutOfRange270());
     }
 
     @Override public String asked(long end, long leaderStart, long leaderEnd, boolean unclean) throws Exception {

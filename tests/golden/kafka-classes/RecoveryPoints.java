@@ -66,7 +66,7 @@ public class RecoveryPoints {
 
     /** A log as its release makes it: each argument is told by its type, and the numbers by their order. */
     private static Object log(File folder, long point, boolean clean) throws Exception {
-        Class<?> kind = Class.forName(InSync.first(LOGS));
+        Class<?> kind = Class.forName(Scala.first(LOGS));
         for (Method one : kind.getDeclaredMethods())
             if (java.lang.reflect.Modifier.isStatic(one.getModifiers()) && one.getParameterCount() > 8
                 && one.getParameterTypes()[0] == File.class && one.getReturnType() == kind)

@@ -12,6 +12,9 @@ import scala.collection.mutable.ListBuffer;
 
 /** Collections of Scala 2.12 and 2.13, and stand-ins of classes that a release may have. */
 public class Scala {
+    static final String[] LOGS = {"kafka.log.UnifiedLog", "org.apache.kafka.storage.internals.log.UnifiedLog"};
+    static final String[] POSITIONS = {"kafka.server.LogOffsetMetadata", "org.apache.kafka.storage.internals.log.LogOffsetMetadata"};
+
     interface Answer {
         Object of(Method method, Object[] given) throws Exception;
     }
@@ -26,6 +29,16 @@ public class Scala {
         } catch (ClassNotFoundException error) {
             return false;
         }
+    }
+
+    /** The one of these classes that a release has. */
+    static String first(String[] names) {
+        for (String name : names) if (Scala.exists(name)) return name;
+        throw new AssertionError(List.of(names));
+    }
+
+    static Object position(long offset) throws Exception {
+        return Class.forName(first(POSITIONS)).getConstructor(long.class, long.class, int.class).newInstance(offset, 0L, 0);
     }
 
     static boolean has(Class<?> kind, String method) {
@@ -60,8 +73,14 @@ public class Scala {
 
     static Object frozen(HashMap<Object, Object> map) throws Exception {
         for (Method method : HashMap.class.getMethods())
-            if (method.getName().equals("toMap") && method.getParameterCount() == 1) return method.invoke(map, scala.Predef$.MODULE$.$conforms());
+            if (method.getName().equals("toMap") && method.getParameterCount() == 1) return method.invoke(map, sameKind());
         throw new NoSuchMethodException("toMap");
+    }
+
+    /** The evidence that a pair is a pair, under the name that a version of Scala has for it. */
+    private static Object sameKind() throws Exception {
+        String name = has(scala.Predef$.class, "$conforms") ? "$conforms" : "conforms";
+        return scala.Predef$.class.getMethod(name).invoke(scala.Predef$.MODULE$);
     }
 
     static List<Object> list(Object values) throws Exception {

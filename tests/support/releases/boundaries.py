@@ -140,33 +140,8 @@ ROWS = {
 """Rows of ``make conformance-old`` that are played on brokers of both sides."""
 
 SOURCE = {
-    "offline_by_isr_order 0.8.2": "OfflinePartitionLeaderSelector, KAFKA-1503",
-    "dead_leaders_ignored 0.8.2": "ReplicaManager.makeFollowers, KAFKA-1647",
-    "truncation_needs_unclean 0.8.2": "ReplicaFetcherThread.handleOffsetOutOfRange, KAFKA-1028",
-    "errors_forget_position 0.8.2": "ReplicaManager.readMessageSets, Partition.updateReplicaLEOAndPartitionHW",
-    "positions_outlive_leaders 0.9": "Replica.resetReplicaState, Partition.makeLeader",
-    "isr_notification 0.9": "ReplicaManager.maybePropagateIsrChanges, KAFKA-1367",
-    "halts_by_exit 0.10.0.1": "ReplicaFetcherThread.handleOffsetOutOfRange, KAFKA-3924",
-    "exit_hangs 0.10.0.1": "ReplicaFetcherThread.handleOffsetOutOfRange, KAFKA-3924",
-    "moves_must_live 0.10.1": "KafkaController.initiateReassignReplicasForTopicPartition, KAFKA-4214",
-    "transaction_version 0.11": "TransactionCoordinator, KIP-98; `protocol.txt` has its requests",
-    "controller_epoch_checked 2.1": "KafkaZkClient.retryRequestsUntilConnected, KAFKA-6082",
-    "failover_cleans_isrs 2.4": "ReplicaStateMachine.startup",
-    "moves_must_live 2.5": "KafkaController.maybeTriggerPartitionReassignment, KAFKA-9329",
     "diverging_position_noted 2.8": "`fetch-states.txt`: 2.7.0 notes it, too, for followers that do not ask yet",
-    "redirects_at_once 3.2": "DelayedFetch, ReplicaManager.fetchMessages, KAFKA-13767",
-    "failed_directories_tolerated 3.3 KRaft": "BrokerServer, KIP-858",
-    "moves_wait_for 3.3 KRaft": "PartitionReassignmentReplicas; `moves-in-flight.txt` from 3.7 on",
     "known_state_ends_pending 3.3 KRaft": "Partition.makeLeader",
-    "reads_in_sync_only 3.3.2": "ReplicaManager.findPreferredReadReplica, KAFKA-14372",
-    "errors_lead_to_leader 3.3.2": "Fetcher.handleInitializeCompletedFetchErrors, KAFKA-14379",
-    "balances_while_moving 3.4": "KafkaController.checkAndTriggerAutoLeaderRebalance, KAFKA-10149",
-    "failed_directories_tolerated 3.7 KRaft": "BrokerServer, LogManager, KIP-858",
-    "resets_by_duration 4.0": "AutoOffsetResetStrategy, KIP-1106",
-    "restarted_leave_isrs 4.0 KRaft": "ReplicationControlManager.handleBrokerUncleanShutdown, KAFKA-18106",
-    "members_rejoin 4.2": "GroupMetadataManager.throwIfConsumerGroupMemberEpochIsInvalid, KAFKA-19233",
-    "groups_begin_at_epoch 4.3": "ConsumerGroup, KAFKA-20268",
-    "assignment_epochs 4.3": "ConsumerGroup.validateOffsetCommit, KIP-1251",
 }
 """What nothing else holds: where it is read in Kafka."""
 

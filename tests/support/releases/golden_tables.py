@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+from kreplica.engine.versions.changes import OLDEST_KRAFT
 from kreplica.engine.versions.supported import version_named
 from kreplica.engine.versions.version import ControllerKind, Version
 from releases.boundaries import PLAYED, ROWS, SOURCE, Boundary, boundaries
@@ -36,19 +37,45 @@ HELD = {
         ("alter_partition", "waits_only_for_eligible", "freeze_below_min_isr"),
     ),
     "recovery-points.txt": ("up to where a recovered log counts as flushed", ("recovered_point",)),
-    "zookeeper-elections.txt": ("elections in ZooKeeper mode", ("shutdown_by_isr_order",)),
+    "zookeeper-elections.txt": (
+        "elections in ZooKeeper mode",
+        ("offline_by_isr_order", "shutdown_by_isr_order"),
+    ),
+    "broker-ends.txt": ("how a broker ends rather than truncate", ("halts_by_exit", "exit_hangs")),
+    "old-followers.txt": ("whether a leader that is not alive is followed", ("dead_leaders_ignored",)),
+    "old-leaders.txt": ("positions of followers that a leader has from before", ("positions_outlive_leaders",)),
+    "failed-fetches.txt": ("the position of a follower whose fetch ends with an error", ("errors_forget_position",)),
+    "isr-reports.txt": ("whether the controller is to hear of an ISR that a leader wrote", ("isr_notification",)),
+    "failovers.txt": ("whom a new controller takes out of the ISRs, in ZooKeeper mode", ("failover_cleans_isrs",)),
+    "controller-writes.txt": ("whether writes of a deposed controller are refused", ("controller_epoch_checked",)),
+    "log-directories.txt": (
+        "whether a broker outlives a log directory, and whom it tells",
+        ("failed_directories_told",),
+    ),
     "isr-removals.txt": ("the ISR when a replica goes offline, in ZooKeeper mode", ("keeps_last_in_sync",)),
     "moves-in-flight.txt": ("KRaft moves, their end and cancellation", ("moves_wait_for",)),
     "stale-elrs.txt": (
         "ELRs that were cleared and stay in the controller's index, and directories that are assigned",
         ("assigned_keep_elr",),
     ),
+    "move-begins.txt": ("brokers that must be alive for a move to begin, in ZooKeeper mode", ("moves_must_live",)),
+    "move-ends.txt": ("replicas that a move waits for, in either mode", ("moves_wait_for",)),
+    "balances.txt": ("elections of preferred leaders while replicas are moved", ("balances_while_moving",)),
+    "restarts.txt": ("the ISR as a broker registers anew, in KRaft", ("restarted_leave_isrs",)),
     "sessions.txt": ("whether a broker's session stands, in KRaft", ("fenced_keep_sessions",)),
     "producer-states.txt": ("batches of an idempotent producer", ("cached_batches", "unknown_producer")),
     "ends.txt": ("the end of a transaction", ("fence_rotates",)),
     "inits.txt": ("a producer id that is asked for", ()),
     "transaction-appends.txt": ("batches and markers of transactions", ("zero_sequence_first", "strict_markers")),
     "uniform.txt": ("partitions that the uniform assignor gives", ("more_stays",)),
+    "consumer-groups.txt": (
+        "heartbeats and commits of members of KIP-848, and the epoch of a new group",
+        ("members_rejoin", "groups_begin_at_epoch", "assignment_epochs"),
+    ),
+    "resets.txt": ("values of auto.offset.reset", ("resets_by_duration",)),
+    "preferred-replicas.txt": ("the follower that a consumer is sent to", ("reads_in_sync_only",)),
+    "redirects.txt": ("whether it is sent there at once", ("redirects_at_once",)),
+    "consumer-errors.txt": ("errors that send it back to the leader", ("errors_lead_to_leader",)),
     "protocol.txt": (
         "requests and errors without which there is no such rule",
         (
@@ -56,6 +83,7 @@ HELD = {
             "bounces_are_seen",
             "consumer_detects_truncation",
             "deletes_records",
+            "failed_directories_told",
             "failed_directories_tolerated",
             "fenced_fetch",
             "fenced_is_final",
@@ -67,6 +95,7 @@ HELD = {
             "raises_own_epoch",
             "stable_offsets",
             "tells_abortable",
+            "transaction_version",
             "truncation",
         ),
     ),
@@ -77,8 +106,19 @@ HELD = {
     "defaults.txt": ("defaults of brokers, producers and consumers", ()),
 }
 """By file: what it holds, and the fields of a version whose values it tells apart."""
-WHOLE = ("protocol.txt", "features.txt", "fetch-states.txt", "defaults.txt")
+WHOLE = (
+    "protocol.txt",
+    "features.txt",
+    "fetch-states.txt",
+    "defaults.txt",
+    "zookeeper-elections.txt",
+    "broker-ends.txt",
+)
 """Files whose answers differ by more than one rule, or whose class did what followers did not use yet."""
+IN_BOTH_MODES = ("log-directories.txt", "move-ends.txt")
+"""Files whose lines begin with a mode."""
+OF_KRAFT = ("moves-in-flight.txt", "sessions.txt", "features.txt", "restarts.txt", *IN_BOTH_MODES)
+"""Files with answers of KRaft."""
 BETWEEN = """Each rule that changed with a release, and what holds the engine on both sides of it: answers of Kafka's
 classes; a row of [old releases](#old-releases) on brokers of both; a [scenario](whatif.md) that comes out otherwise
 without the change (its expected values are from Kafka's source and issues); or Kafka's source alone."""
@@ -101,7 +141,7 @@ def groups(file: str) -> list[list[str]]:
 
 def version_of(file: str, release: str) -> Version:
     """The engine's version for a release of a file: in ZooKeeper mode where there is one, but for KRaft's own."""
-    kraft = file in ("moves-in-flight.txt", "sessions.txt", "features.txt") and release < "4"
+    kraft = file in OF_KRAFT and release < "4"
     return version_named(f"{release}-kraft" if kraft else release)
 
 
@@ -110,8 +150,19 @@ def number(release: str) -> tuple[int, ...]:
     return tuple(map(int, release.split(".")))
 
 
+def modes_differ(file: str) -> bool:
+    """True if a release answers the same questions otherwise with ZooKeeper than in KRaft: what began with KRaft."""
+    answers: dict[str, set[str]] = {}
+    for line in (ANSWERS / file).read_text().splitlines():
+        mode, _, answer = line.partition(" | ")[2].partition(" ")
+        answers.setdefault(mode, set()).add(answer)
+    return len(answers) == 2 and len(set(map(frozenset, answers.values()))) == 2
+
+
 def told_apart(file: str, boundary: Boundary) -> bool:
     """True if a file has the last release before and the first release from a boundary on, with different answers."""
+    if file in IN_BOTH_MODES and boundary.key.endswith(f" {'.'.join(map(str, OLDEST_KRAFT))} KRaft"):
+        return modes_differ(file)
     found = groups(file)
     asked = sorted((release for group in found for release in group), key=number)
     before = [release for release in asked if number(release) < number(boundary.since)]

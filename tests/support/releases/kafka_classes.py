@@ -23,10 +23,15 @@ POM = """<project><modelVersion>4.0.0</modelVersion>
 <groupId>a</groupId><artifactId>a</artifactId><version>1</version><packaging>pom</packaging>
 <dependencies><dependency>
 <groupId>org.apache.kafka</groupId><artifactId>kafka_{scala}</artifactId><version>{release}</version>
+<exclusions><exclusion><groupId>javax.jms</groupId><artifactId>jms</artifactId></exclusion>
+<exclusion><groupId>com.sun.jdmk</groupId><artifactId>jmxtools</artifactId></exclusion>
+<exclusion><groupId>com.sun.jmx</groupId><artifactId>jmxri</artifactId></exclusion></exclusions>
+</dependency><dependency>
+<groupId>org.apache.kafka</groupId><artifactId>kafka-clients</artifactId><version>{clients}</version>
 </dependency><dependency>
 <groupId>org.mockito</groupId><artifactId>mockito-core</artifactId><version>4.11.0</version>
 </dependency></dependencies></project>"""
-SCALA = (((0, 8, 1, 1), "2.10"), ((0, 9, 0, 1), "2.11"), ((2, 3, 1), "2.12"))
+SCALA = (((0, 8, 1, 1), "2.10"), ((0, 10, 0, 1), "2.11"), ((2, 3, 1), "2.12"))
 """The last release that is asked with a version of Scala; later ones have 2.13."""
 
 
@@ -54,7 +59,15 @@ class Program:
 
     def command(self, jars: str, classes: str) -> list[str]:
         """What runs it, once it is compiled into ``classes``."""
-        return ["java", *self.options, "-cp", f"{classes}:{jars}/*", self.main(), *self.arguments]
+        return [
+            "java",
+            "-XX:TieredStopAtLevel=1",
+            *self.options,
+            "-cp",
+            f"{classes}:{jars}/*",
+            self.main(),
+            *self.arguments,
+        ]
 
     def main(self) -> str:
         """Its class, with the package where it is in one: some of Kafka's classes show themselves to that alone."""
@@ -105,8 +118,11 @@ def fetched(release: str) -> Path:
     if not folder.is_dir():
         number = tuple(map(int, release.split(".")))
         scala = next((scala for last, scala in SCALA if number <= last), "2.13")
+        clients = (
+            release if number >= (0, 8, 2) else "0.8.2.2"
+        )  # programs name its classes, the broker has none of them
         folder.parent.mkdir(parents=True, exist_ok=True)
-        (folder.parent / "pom.xml").write_text(POM.format(scala=scala, release=release))
+        (folder.parent / "pom.xml").write_text(POM.format(scala=scala, release=release, clients=clients))
         maven = ["mvn", "-B", "-q", "-f", str(folder.parent / "pom.xml"), COPY_JARS, f"-DoutputDirectory={folder}"]
         subprocess.run(maven, check=True, timeout=900)
     found = {jar.name: hashlib.sha256(jar.read_bytes()).hexdigest() for jar in sorted(folder.glob("kafka*.jar"))}
@@ -119,8 +135,19 @@ def printed(program: Program, release: str) -> str:
     """What the program prints with the jars of a release."""
     jars, classes = fetched(release), BUILD / release / "classes" / program.source
     shutil.rmtree(classes, ignore_errors=True)
-    compiler = ["javac", "-nowarn", "-Xlint:none", "-cp", f"{jars}/*", "-sourcepath", str(ANSWERS), "-d", str(classes)]
-    sources = [str(ANSWERS / f"{source}.java") for source in (program.source, *program.beside)]
+    compiler = [
+        "javac",
+        "-J-XX:TieredStopAtLevel=1",
+        "-nowarn",
+        "-Xlint:none",
+        "-cp",
+        f"{jars}/*",
+        "-sourcepath",
+        str(ANSWERS),
+        "-d",
+        str(classes),
+    ]
+    sources = [str(ANSWERS / f"{name}.java") for name in (program.source, *program.beside)]
     compiled = subprocess.run([*compiler, *sources], check=False, timeout=300, stderr=subprocess.PIPE, text=True)
     if compiled.returncode:
         raise SystemExit(f"{release}: {compiled.stderr}")

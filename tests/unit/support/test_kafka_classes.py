@@ -19,7 +19,8 @@ def test_a_file_has_the_answers_of_the_releases_that_were_asked(program: Program
 def test_the_jars_of_every_release_are_known_by_their_sums() -> None:
     for release, jars in jar_sums().items():
         assert any(name.startswith("kafka_2.") and name.endswith(f"-{release}.jar") for name in jars), release
-        assert f"kafka-clients-{release}.jar" in jars
+        clients = "0.8.2.2" if release == "0.8.1.1" else release  # the first that has any
+        assert f"kafka-clients-{clients}.jar" in jars
         assert all(len(sha256) == 64 for sha256 in jars.values()), release
 
 

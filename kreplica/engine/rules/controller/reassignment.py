@@ -33,7 +33,7 @@ class Awaited(IntEnum):
 class MustLive(IntEnum):
     """Brokers that have to be alive for a ZooKeeper controller to begin a move.
 
-    TARGET, all of it, before 0.10.1; NOBODY from 0.10.1 on (KAFKA-4214); ADDED since 2.5 (KAFKA-9329). KRaft only
+    TARGET, all of it, before 0.10.1; NOBODY from 0.10.1 on (KAFKA-4214); ADDED since 2.4 (KIP-455). KRaft only
     requires that they have registered once (ReplicationControlManager.validateManualPartitionAssignment).
     """
 
@@ -97,8 +97,8 @@ def zookeeper_dropped(replicas: Assignment, merged: Assignment) -> Assignment:
 def zookeeper_missing(target: Assignment, adding: Assignment, live: Assignment, must_live: MustLive) -> Assignment:
     """Brokers because of which a move is refused: not alive, or shutting down. Empty if the move begins.
 
-    KafkaController.initiateReassignReplicasForTopicPartition before 2.5, validateReplicas since. Cancelling a move is
-    never refused.
+    KafkaController.initiateReassignReplicasForTopicPartition, replicasAreValid of 2.4, validateReplicas since 2.5.
+    Cancelling a move is never refused.
 
     Args:
         target: Brokers that shall have the replicas.

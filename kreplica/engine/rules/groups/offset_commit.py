@@ -73,6 +73,7 @@ def commit_to_consumer_group(
     transactional: bool,
     classic_member: bool,
     assigned_since: int | None = None,
+    named: bool = True,
 ) -> ErrorCode:
     """Returns the error for a commit to a group of KIP-848's protocol; NONE if it is accepted.
 
@@ -88,8 +89,10 @@ def commit_to_consumer_group(
         classic_member: Whether the member speaks the classic protocol.
         assigned_since: The member epoch in which the partition was assigned to the member; None if it is not assigned,
             and before 4.3 (KIP-1251): a member that does not know its new epoch yet may commit what it keeps.
+        named: Whether the commit names a member. A transaction's need not, and is then taken in any state: only the
+            producer's epoch fences a zombie.
     """
-    if sent_epoch <= UNKNOWN_GENERATION and members == 0:
+    if sent_epoch <= UNKNOWN_GENERATION and (members == 0 or (transactional and not named)):
         return ErrorCode.NONE
     if member_epoch is None:
         return ErrorCode.UNKNOWN_MEMBER_ID

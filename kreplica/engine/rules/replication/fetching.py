@@ -142,7 +142,9 @@ def out_of_range_end(log_end: int, leader_start: int, leader_end: int) -> tuple[
     """Returns the log end that a follower cuts to on OFFSET_OUT_OF_RANGE, and the log start that it begins anew at.
 
     kafka.server.AbstractFetcherThread.fetchOffsetAndTruncate. A leader that ends before the follower: cut to its end.
-    A leader that starts after the follower's end: drop everything, begin at its start. In every version.
+    A leader that starts after the follower's end: drop everything, begin at its start. In every version. A leader that
+    has come to reach the follower's end by the time that it is asked changes nothing; up to 0.9.0.0 the follower then
+    drops everything, too, which the engine does not play: its leader tells its range with the error.
 
     Returns:
         The new log end, and the new log start or -1 if that stays.

@@ -93,19 +93,23 @@ def out_of_range_resets(read_from_follower: bool) -> bool:
     return not read_from_follower
 
 
-def goes_to_leader(online: bool, refused: bool, errors_lead_to_leader: bool) -> bool:
+def goes_to_leader(online: bool, error: int, errors_lead_to_leader: bool) -> bool:
     """True if a consumer forgets the replica that it was sent to, and fetches from the leader.
 
     Fetcher.selectReadReplica and initializeCompletedFetch; AbstractFetch and FetchCollector since 3.5. Before 3.3.2 an
     error that is not OFFSET_OUT_OF_RANGE only made it ask for metadata: it kept fetching from a follower that answered
-    nothing but errors until that was offline in the metadata, or the choice expired (KAFKA-14379).
+    nothing but errors until that was offline in the metadata, or the choice expired (KAFKA-14379). A follower that has
+    not heard of the leader epoch yet, or that names no reason, is asked again in every version.
 
     Args:
         online: Whether that replica is online by the consumer's metadata (Cluster.nodeIfOnline).
-        refused: Whether the last fetch from it ended with an error, or without an answer.
+        error: With which the last fetch from it ended, NETWORK_EXCEPTION without an answer, NONE if there was none.
         errors_lead_to_leader: Since 3.3.2.
     """
-    return not online or (refused and errors_lead_to_leader)
+    if not online or error == ErrorCode.OFFSET_OUT_OF_RANGE:
+        return True
+    asked_again = error in (ErrorCode.NONE, ErrorCode.UNKNOWN_LEADER_EPOCH, ErrorCode.UNKNOWN_SERVER_ERROR)
+    return errors_lead_to_leader and not asked_again
 
 
 def preferred_read_replica_expired(now_ms: int, chosen_ms: int, metadata_max_age_ms: int) -> bool:

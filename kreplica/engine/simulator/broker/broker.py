@@ -263,16 +263,18 @@ class Broker(ReplicaHost):
     def directory_fails(self, partitions: tuple[str, ...]) -> None:
         """Loses the log directory with these partitions, or with all of its partitions if none is named.
 
-        It lives on if the version tolerates that and another directory is left.
+        It lives on if the version tolerates that and another directory is left. A version that then tells nobody has
+        partitions whose leader, as everybody knows it, serves nothing until its broker ends.
         """
         names = tuple(name for name in self.replicas if not partitions or name in partitions)
         self.cluster.offline_directories.setdefault(self.id, set()).update(names)
         for name in names:
             self.drop(self.replicas[name])
         directories = 2 if partitions else 1  # partitions that are not named are in another directory
-        if broker_stops(1, directories, self.cluster.version.failed_directories_tolerated, False):
+        version = self.cluster.version
+        if broker_stops(1, directories, version.failed_directories_tolerated, False):
             self.kill()
-        elif self.up:
+        elif self.up and version.failed_directories_told:
             self.controller_link.directory_failed(names)
 
     def drop(self, replica: Replica) -> None:

@@ -257,8 +257,8 @@ class Positions:
             partial(self._fetch_failed, partition),
         )
 
-    def _fetch_failed(self, partition: str) -> None:
-        self._refused(partition)
+    def _fetch_failed(self, partition: str, error: ErrorCode = ErrorCode.NETWORK_EXCEPTION) -> None:
+        self._refused(partition, error)
         self._later(partition, self._fetch, partition)
 
     def _source(self, partition: str) -> Broker | None:
@@ -266,22 +266,22 @@ class Positions:
         replica, chosen = self._preferred.get(partition, (NO_REPLICA, 0))
         longest = consumer.microseconds("metadata.max.age.ms")
         if replica != NO_REPLICA and not preferred_read_replica_expired(consumer.clock.now, chosen, longest):
-            if not self._goes_to_leader(partition, replica, refused=False):
+            if not self._goes_to_leader(partition, replica, ErrorCode.NONE):
                 return consumer.brokers[replica]
             if consumer.cluster.version.errors_lead_to_leader:  # the leader may know better: it asks
                 consumer.refresh(lambda: None)
         self._preferred.pop(partition, None)
         return consumer.leader(partition)
 
-    def _goes_to_leader(self, partition: str, replica: int, refused: bool) -> bool:
+    def _goes_to_leader(self, partition: str, replica: int, error: ErrorCode) -> bool:
         consumer = self._consumer
         online = replica in consumer.online.get(partition, ())
-        return goes_to_leader(online, refused, consumer.cluster.version.errors_lead_to_leader)
+        return goes_to_leader(online, error, consumer.cluster.version.errors_lead_to_leader)
 
-    def _refused(self, partition: str) -> None:
+    def _refused(self, partition: str, error: ErrorCode) -> None:
         """Handles a fetch that ended with an error, or without an answer."""
         replica, _ = self._preferred.get(partition, (NO_REPLICA, 0))
-        if replica != NO_REPLICA and self._goes_to_leader(partition, replica, refused=True):
+        if replica != NO_REPLICA and self._goes_to_leader(partition, replica, error):
             del self._preferred[partition]
 
     def _sent_epoch(self, partition: str) -> int:
@@ -303,7 +303,7 @@ class Positions:
             self._out_of_range(partition)
         elif given.error:
             self._busy.add(partition)
-            self._fetch_failed(partition)
+            self._fetch_failed(partition, given.error)
         else:
             self._keep_records(given)
 

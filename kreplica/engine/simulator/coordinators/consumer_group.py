@@ -17,7 +17,7 @@ from typing import Any
 from kreplica.engine.rules.groups import group_epochs as rules
 from kreplica.engine.rules.groups.assignors import even_assignment, uniform_assignor
 from kreplica.engine.rules.groups.group_epochs import Member, MemberState
-from kreplica.engine.rules.groups.group_membership import expired, validate_member
+from kreplica.engine.rules.groups.group_membership import NO_MEMBER, expired, validate_member
 from kreplica.engine.rules.groups.member_heartbeats import names_assignment
 from kreplica.engine.rules.groups.offset_commit import commit_to_consumer_group
 from kreplica.engine.rules.replication.error_codes import ErrorCode
@@ -248,7 +248,8 @@ class ModernGroup:
         if member is not None and self.shard.broker.cluster.version.assignment_epochs:
             since = self._assigned_since(member, partitions)
         present = None if member is None else member.now.epoch
-        return commit_to_consumer_group(len(self.members), present, epoch, transactional, False, since)
+        named = member_id != NO_MEMBER
+        return commit_to_consumer_group(len(self.members), present, epoch, transactional, False, since, named)
 
     def _assigned_since(self, member: ModernMember, partitions: tuple[str, ...]) -> int | None:
         """The epoch since which a member has had all these partitions; None if it has not."""

@@ -415,7 +415,7 @@ class ZooKeeperController(ElectedController):
         why, rule = "its leader is gone", "elections.zookeeper_leader_for_offline"
 
         def decide(state: PartitionState) -> Decision | None:
-            unclean = self.broker.cluster.topic_boolean(topic_of(state.partition), UNCLEAN)
+            unclean = self._elects_uncleanly(state.partition)
             everybody, online = state.places(state.replicas), self.known.online(state)
             leader, isr = zookeeper_leader_for_offline(everybody, state.isr, online, unclean)
             if leader == NO_LEADER:
@@ -427,6 +427,11 @@ class ZooKeeperController(ElectedController):
 
         self.known.note_unled()
         self.known.change(tuple(self.known.unled), Change(decide, why, rule, self._announced(then)))
+
+    def _elects_uncleanly(self, partition: str) -> bool:
+        """True if a replica out of sync may lead: up to 0.8.1 always, the setting came with 0.8.2 (KAFKA-1028)."""
+        cluster = self.broker.cluster
+        return cluster.version.offline_by_isr_order or cluster.topic_boolean(topic_of(partition), UNCLEAN)
 
     def _leave_isrs(self, brokers: list[int], then: Callable[[], object]) -> None:
         """Takes brokers' replicas out of the ISRs, one broker after the other. ReplicaStateMachine, OfflineReplica."""
@@ -449,7 +454,7 @@ class ZooKeeperController(ElectedController):
                 return None
             if version.keeps_last_in_sync:
                 return zookeeper_remove_from_isr(place, state.leader, state.isr)
-            unclean = self.broker.cluster.topic_boolean(topic_of(state.partition), UNCLEAN)
+            unclean = self._elects_uncleanly(state.partition)
             return zookeeper_remove_from_isr_until_1_0(place, state.leader, state.isr, unclean)
 
         rule = "isr.zookeeper_remove_from_isr"

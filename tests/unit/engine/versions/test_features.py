@@ -84,7 +84,7 @@ def test_other_levels(version: str, values: dict[str, str | int], elr: bool, tra
 def test_what_hangs_on_the_metadata_version(metadata: str, rises: bool, broker_epochs: bool, directories: bool) -> None:
     """isLeaderEpochBumpRequiredOnIsrShrink, fetchRequestVersion 15 and isDirectoryAssignmentSupported of Kafka."""
     rules = with_features(version_named("3.9-kraft"), {"metadata.version": metadata})
-    told = (rules.epoch_rises_on_shrink, rules.broker_epoch_in_isr, rules.failed_directories_tolerated)
+    told = (rules.epoch_rises_on_shrink, rules.broker_epoch_in_isr, rules.failed_directories_told)
     assert told == (rises, broker_epochs, directories)
 
 

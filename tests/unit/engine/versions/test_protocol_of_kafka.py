@@ -30,6 +30,7 @@ EXACT: dict[str, Callable[[Known], bool]] = {
     "deletes_records": at_least("DELETE_RECORDS"),
     "idempotence": at_least("INIT_PRODUCER_ID"),
     "failed_directories_tolerated": at_least("KAFKA_STORAGE_ERROR"),
+    "failed_directories_told": at_least("KAFKA_STORAGE_ERROR"),
     "fenced_fetch": at_least("FENCED_LEADER_EPOCH"),
     "bounces_are_seen": at_least("STALE_BROKER_EPOCH"),
     "latest_waits_for_epoch": at_least("OFFSET_NOT_AVAILABLE"),
@@ -56,6 +57,7 @@ def test_a_version_has_the_rules_whose_requests_and_errors_its_release_has(relea
     assert not version.follower_reads or names["FETCH"] >= 11, "2.3 has the request, and no broker that reads by it"
     assert not version.truncate_on_fetch or names["FETCH"] >= 12
     assert not version.consumer_protocol or "CONSUMER_GROUP_HEARTBEAT" in names
+    assert (version.transaction_version >= 1) == ("END_TXN" in names)
     assert (version.transaction_version >= 2) == (names.get("END_TXN", 0) >= 5)
 
 

@@ -46,6 +46,7 @@ RULES = [
     ("consumer_detects_truncation", "2.2.2", "2.3"),
     ("errors_forget_position", "0.8.1", "0.8.2"),
     ("errors_forget_position", "2.3.1", "2.4"),
+    ("failover_cleans_isrs", "2.2.2", "2.3"),
     ("follower_reads", "2.3.1", "2.4"),
     ("unknown_producer", "2.0", "2.0.1"),
     ("markers_keep_producer", "2.4", "2.4.1"),
@@ -68,10 +69,11 @@ RULES = [
     ("verify_transactions", "3.5.2", "3.6"),
     ("verify_transactions", "3.5.2-kraft", "3.6-kraft"),
     ("freeze_below_min_isr", "3.6.2-kraft", "3.7-kraft"),
-    ("failed_directories_tolerated", "3.6.2-kraft", "3.7-kraft"),
+    ("failed_directories_told", "0.11", "1.0"),
+    ("failed_directories_told", "3.6.2-kraft", "3.7-kraft"),
     ("moves_must_live", "0.10.0", "0.10.1"),
     ("moves_can_change", "2.3.1", "2.4"),
-    ("moves_must_live", "2.4.1", "2.5"),
+    ("moves_must_live", "2.3.1", "2.4"),
     ("moves_wait_for", "3.7.2-kraft", "3.8-kraft"),
     ("moves_wait_for", "4.2", "4.3"),
     ("assigned_keep_elr", "4.2", "4.3"),
@@ -122,7 +124,7 @@ def test_zookeeper_mode_never_gets_what_is_for_kraft() -> None:
     assert newest.controller is ControllerKind.ZOOKEEPER
     assert not newest.broker_epoch_in_isr
     assert newest.moves_wait_for is Awaited.TARGET
-    assert version_named("3.3").failed_directories_tolerated
+    assert version_named("3.3").failed_directories_told
 
 
 def test_a_release_between_two_listed_ones_has_its_name_and_its_place() -> None:

@@ -14,7 +14,7 @@ from kreplica.engine.rules.controller.elections import (
     zookeeper_leader_for_offline,
 )
 from kreplica.engine.rules.controller.reassignment import zookeeper_elect_reassigned
-from kreplica.engine.rules.replication.replica_set import NO_LEADER, members, without
+from kreplica.engine.rules.replication.replica_set import NO_LEADER, contains, members, without
 from kreplica.engine.versions.supported import version_named
 from kreplica.engine.versions.version import Version
 
@@ -50,8 +50,11 @@ def brokers(word: str) -> Brokers:
 
 
 def offline(state: State, version: Version) -> tuple[int, int]:
-    assert not version.offline_by_isr_order
-    return zookeeper_leader_for_offline(state.all, state.isr, without(state.live, state.stopping), state.unclean)
+    unclean = state.unclean or version.offline_by_isr_order  # up to 0.8.1 there is no such setting
+    leader, isr = zookeeper_leader_for_offline(state.all, state.isr, without(state.live, state.stopping), unclean)
+    if version.offline_by_isr_order and contains(state.isr, leader):
+        leader = zookeeper_first_in_isr([state.replicas.index(broker) for broker in state.isr_order], isr)
+    return leader, isr
 
 
 def reassigned(state: State, version: Version) -> tuple[int, int]:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+from releases.kafka_classes import answers
+
 from kreplica.engine import Version, version_named
 from kreplica.engine.rules.controller import reassignment
+from kreplica.engine.rules.controller.broker_registration import UNFENCED
 from kreplica.engine.rules.controller.topic_assignment import (
     Placements,
     place_rack_aware,
@@ -16,9 +21,11 @@ from kreplica.engine.rules.controller.topic_assignment import (
     place_striped,
 )
 from kreplica.engine.simulator.broker.partition_state import PartitionState
+from kreplica.engine.simulator.kraft.brokers import KraftBrokers
 from kreplica.engine.simulator.kraft.controller import KraftController
 from kreplica.engine.simulator.kraft.decisions import Circumstances
 from kreplica.engine.simulator.kraft.elrs import ElrIndex
+from kreplica.engine.simulator.kraft.quorum import Registration
 from kreplica.engine.trace import Kind
 
 GOLDEN = Path(__file__).parents[4] / "golden" / "kafka-classes"
@@ -194,6 +201,21 @@ def test_moves_asked_for_while_others_go_on_as_kafkas_controllers_take_them() ->
     assert min(seen.values()) > 100
     assert stuck > 20, "moves that never end by themselves"
     assert left_over > 10, "moves that end when a partition is looked at"
+
+
+@pytest.mark.parametrize(("release", "lines"), answers("restarts.txt"))
+def test_a_broker_that_registers_anew_leaves_the_isrs_that_it_leaves_in_kafka(release: str, lines: list[str]) -> None:
+    """ClusterControlManager.registerBroker and handleBrokerShutdown, before its session is over."""
+    version, changed = version_named({"3.9.2": "3.9-kraft"}.get(release, release)), 0
+    for line in lines:
+        facts, before, asked, after = map(str.strip, line.split("|"))
+        broker, clean, _ = asked.split()
+        played = Played(replace(version, elr=facts.split()[2] == "true"), facts, before)
+        known = Registration(int(broker), 100, 1, UNFENCED, 100)
+        KraftBrokers(played)._former_life_ends(known, 100 if clean == "true" else -1)
+        assert told(played.partitions["t-0"]) == in_order(after), line
+        changed += before != after
+    assert (changed > 0) is version.restarted_leave_isrs
 
 
 def moves(state: str) -> bool:

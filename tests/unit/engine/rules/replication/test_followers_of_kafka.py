@@ -15,11 +15,15 @@ from kreplica.engine.rules.replication.fetching import (
     updates_follower_fetch_state,
 )
 from kreplica.engine.rules.replication.follower_lag import last_caught_up_after_fetch
-from kreplica.engine.rules.replication.leader_and_isr import keeps_positions, makes_follower
+from kreplica.engine.rules.replication.leader_and_isr import keeps_positions, makes_follower, takes_leader
 from kreplica.engine.rules.replication.replica_set import NO_LEADER
 from kreplica.engine.versions.supported import version_named
 
 NOTED = 7
+
+
+def number(release: str) -> tuple[int, ...]:
+    return tuple(map(int, release.split(".")))
 
 
 @pytest.mark.parametrize(("release", "lines"), answers("followers.txt"))
@@ -55,9 +59,62 @@ def test_an_offset_out_of_range_leads_to_what_kafkas_fetcher_does(release: str, 
             assert expected == "ends", line
             continue
         new_end, new_start = out_of_range_end(end, start, leader_end)
-        done = "keep" if new_end == end else f"begin {new_start}" if new_start >= 0 else f"cut {new_end}"
+        if start <= end <= leader_end and number(release) < (0, 9, 0, 1):
+            new_end = new_start = start  # no leader says that of itself with the error
+        cut = "keep" if new_end == end else f"cut {new_end}"
+        done = f"begin {new_start}" if new_start >= 0 else cut
         assert f"{done} {new_end}" == expected, line
     assert any(line.endswith("ends") for line in lines) is needs_unclean
+
+
+@pytest.mark.parametrize(("release", "lines"), answers("broker-ends.txt"))
+def test_a_broker_that_may_not_truncate_ends_as_kafkas_does(release: str, lines: list[str]) -> None:
+    """Runtime.halt; System.exit in the fetcher itself, which the shutdown waits for; FatalExitError."""
+    version = version_named(release)
+    told = "halts" if not version.halts_by_exit else "exits" if version.exit_hangs else "throws"
+    assert lines == [f"ends {told}"]
+
+
+@pytest.mark.parametrize(("release", "lines"), answers("old-followers.txt"))
+def test_a_leader_that_is_not_alive_is_taken_where_kafka_takes_it(release: str, lines: list[str]) -> None:
+    """ReplicaManager.makeFollowers."""
+    ignored = version_named(release).dead_leaders_ignored
+    for line in lines:
+        alive, _, expected = line.split()
+        assert takes_leader(alive == "true", ignored) is (expected == "true"), line
+
+
+@pytest.mark.parametrize(("release", "lines"), answers("failed-fetches.txt"))
+def test_a_fetch_that_fails_leaves_the_position_that_kafkas_broker_has(release: str, lines: list[str]) -> None:
+    """KafkaApis.maybeUpdatePartitionHw, before the read; recordFollowerLogEndOffsets, after it: a fetch at offset 4."""
+    version = version_named(release)
+    before = 4 if version.position_before_read else NOTED
+    assert lines == [str(position_after_error(before, version.errors_forget_position))]
+
+
+@pytest.mark.parametrize(("release", "lines"), answers("isr-reports.txt"))
+def test_the_controller_is_to_hear_of_an_isr_where_kafkas_leader_notes_it(release: str, lines: list[str]) -> None:
+    """Partition.updateIsr, ReplicaManager.recordIsrChange."""
+    assert lines == [str(version_named(release).isr_notification).lower()]
+
+
+@pytest.mark.parametrize(("release", "lines"), answers("old-leaders.txt"))
+def test_positions_outlive_other_leaders_where_they_do_in_kafka(release: str, lines: list[str]) -> None:
+    """Partition.makeLeader: who led last, as the broker knows, and the position that it has of its follower then."""
+    version, kept = version_named(release), False
+    for line in lines:
+        position, led = -1, False
+        for word in line.split():
+            what, *values = word.split(":")
+            if what == "fetch":
+                position = int(values[0])
+            if what == "lead":
+                if not (led and version.positions_outlive_leaders):
+                    position = -1
+                kept = kept or position >= 0
+                assert position == int(values[1]), line
+            led = led if what == "fetch" else what == "lead"
+    assert kept is version.positions_outlive_leaders
 
 
 @pytest.mark.parametrize(("release", "lines"), answers("follower-positions.txt"))

@@ -105,9 +105,9 @@ def test_a_controller_that_crashes_is_followed_by_another_with_a_higher_epoch() 
     assert states(events) == [(2, 1, (2, 3))]
 
 
-@pytest.mark.parametrize(("version", "changes"), [("2.1", 0), ("2.5", 1)])
+@pytest.mark.parametrize(("version", "changes"), [("2.1", 0), ("2.2.2", 0), ("2.3", 1), ("2.5", 1)])
 def test_a_new_controller_takes_dead_followers_out_of_isrs(version: str, changes: int) -> None:
-    """Since 2.4: broker-1 follows in t-1; before, its leader finds out after replica.lag.time.max.ms."""
+    """Since 2.3: broker-1 follows in t-1; before, its leader finds out after replica.lag.time.max.ms."""
     events = play((at(5, Crash("broker-1")),), version, seconds=25)
     assert len(of(events, Kind.PARTITION_CHANGED, partition="t-1")) == changes
 
@@ -146,6 +146,20 @@ def test_unclean_elections_were_the_default_before_0_11(
     )
     after = decisions(play(plan, version), partition="t-0", leader_epoch=3)
     assert [(state["leader"], state["isr"]) for state in after] == expected
+
+
+@pytest.mark.parametrize(("version", "leaders"), [("0.8.1", [3]), ("0.8.2", [1])])
+def test_unclean_elections_could_not_be_switched_off_before_0_8_2(version: str, leaders: list[int]) -> None:
+    """OfflinePartitionLeaderSelector, KAFKA-1028."""
+    plan = (
+        at(5, Crash("broker-2")),
+        at(15, Crash("broker-3")),
+        at(25, Crash("broker-1")),
+        at(35, Start("broker-3")),
+        at(45, Start("broker-1")),
+    )
+    events = play(plan, version, unclean_leader_election_enable=False)
+    assert [state["leader"] for state in decisions(events, partition="t-0", leader_epoch=3)] == leaders
 
 
 def test_controlled_shutdown_moves_leaders_before_the_broker_is_gone() -> None:
@@ -255,6 +269,16 @@ def test_a_failed_log_directory_is_as_a_broker_that_is_gone() -> None:
     assert states(events, "t-1") == []
 
 
+def test_kraft_did_not_hear_of_a_failed_log_directory_before_3_7() -> None:
+    """ReplicaManager.handleLogDirFailure: the broker lives on, and nobody replaces the leader that serves nothing."""
+    plan = (at(5, DirectoryFailure("broker-1", ("t-0",))),)
+    first = (1, 0, (1, 2, 3))
+    assert states(play(plan, "3.7-kraft", seconds=20)) == [first, (2, 1, (2, 3))]
+    unheard = play(plan, "3.6-kraft", seconds=20)
+    assert states(unheard) == [first]
+    assert not of(unheard, Kind.STOPPED)
+
+
 def test_what_operators_ask_for() -> None:
     moved = play((at(5, Stop("broker-1")), at(15, Start("broker-1")), at(20, ElectPreferred("t-0"))), "2.5")
     assert [(e["leader"], round(float(str(e["at"])))) for e in decisions(moved, partition="t-0")] == [
@@ -282,17 +306,17 @@ def test_who_led_without_a_record_follows_again_quietly(version: str) -> None:
     assert len(fetches) < 500  # each waits half a second: four links, nineteen seconds
 
 
-@pytest.mark.parametrize(("version", "refused"), [("0.10.0", True), ("0.10.1", False), ("2.4", False), ("2.5", True)])
+@pytest.mark.parametrize(("version", "refused"), [("0.10.0", True), ("0.10.1", False), ("2.3", False), ("2.4", True)])
 def test_a_move_to_a_broker_that_is_gone_is_refused(version: str, refused: bool) -> None:
-    """KafkaController asks for live brokers up to 0.10.0 and since 2.5 (KAFKA-4214, KAFKA-9329)."""
+    """KafkaController asks for live brokers up to 0.10.0 and since 2.4 (KAFKA-4214, KIP-455)."""
     events = play((at(5, Crash("broker-4")), at(35, Reassign("t-0", (1, 4)))), version, brokers=4)
     assert [e["why"] for e in of(events, Kind.MOVE_REFUSED)] == ["not alive: 4"] * refused
     moved = [e for e in decisions(events, partition="t-0") if float(str(e["at"])) > 34]
     assert bool(moved) is not refused
 
 
-@pytest.mark.parametrize(("version", "refused"), [("0.10.0", True), ("2.5", False), ("3.9", False)])
-def test_who_has_a_replica_already_may_be_gone_since_2_5(version: str, refused: bool) -> None:
+@pytest.mark.parametrize(("version", "refused"), [("0.10.0", True), ("2.4", False), ("3.9", False)])
+def test_who_has_a_replica_already_may_be_gone_since_2_4(version: str, refused: bool) -> None:
     events = play((at(5, Crash("broker-3")), at(35, Reassign("t-0", (4, 3)))), version, brokers=4)
     assert bool(of(events, Kind.MOVE_REFUSED)) is refused
 
@@ -309,7 +333,7 @@ def test_a_move_is_taken_back_whoever_is_gone() -> None:
 @pytest.mark.parametrize("other", [CancelReassignment("t-0"), Reassign("t-0", (2, 3))])
 def test_a_move_has_to_end_before_2_4(version: str, refused: bool, other: object) -> None:
     """KIP-455: until then whoever wanted another move, or none, had to wait."""
-    plan = (at(5, Crash("broker-4")), at(30, Reassign("t-0", (1, 4))), at(40, other))
+    plan = (at(5, Crash("broker-4")), at(8, Reassign("t-0", (1, 4))), at(40, other))  # its session is over at 11
     events = play(plan, version, brokers=4, seconds=50)
     assert [e["why"] for e in of(events, Kind.MOVE_REFUSED)] == ["its move has to end first"] * refused
     assert bool([one for one in decisions(events, partition="t-0") if float(str(one["at"])) > 39]) is not refused
