@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kreplica.engine.traces.kraft import agrees
 from kreplica.engine.traces.trace_rule import TraceRule
@@ -120,9 +120,11 @@ class Walk:
             soon = None if cut else self._shrank_too_soon(step, found.rule)
             self._change(step.change, found.rule, _reason(step, found) or soon)
         if opening is not None and not cut:
-            self._overdue(opening, steps[run.opened :], version)
+            # the record that comes now may have unfenced another broker, which could not lead when this one was back
+            before = replace(self.image, brokers=self.brokers)
+            self._overdue(before, opening, steps[run.opened :], version)
         if closing is not None:
-            self._overdue(Opening(closing.broker, closing), (), version)
+            self._overdue(self.image, Opening(closing.broker, closing), (), version)
         return steps[len(steps) - run.closed :]
 
     def _shrank_too_soon(self, step: Step, rule: TraceRule | None) -> str | None:
@@ -135,11 +137,11 @@ class Walk:
             return None
         return self.timers.shrink_fault(step.change, step.began)
 
-    def _overdue(self, opening: Opening, later: Sequence[Step], version: Version) -> None:
+    def _overdue(self, image: MetadataImage, opening: Opening, later: Sequence[Step], version: Version) -> None:
         earlier: dict[tuple[str, int], PartitionState] = {}
         for step in later:
             earlier.setdefault((step.change.topic_id, step.change.partition), step.before)
-        for topic, partition in overdue(self.image, version, earlier, opening, self._possible):
+        for topic, partition in overdue(image, version, earlier, opening, self._possible):
             what = "leaves" if opening.leaving is not None else "is back"
             reason = f"broker {opening.broker} {what}, and no record changes this partition"
             self._row(self.image.next_offset - 1, None, topic, partition, reason=reason)

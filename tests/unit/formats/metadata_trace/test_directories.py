@@ -5,14 +5,23 @@ ReplicationControlManager.handleAssignReplicasToDirs; its decisions are held to 
 
 from __future__ import annotations
 
+import gzip
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+sys.path.insert(0, str(Path(__file__).parents[3] / "support"))
+from log_files.kafka_dumps import GOLDEN
+
+import kreplica
+from kreplica.engine.rules.replication.replica_set import NO_LEADER
 from kreplica.engine.traces.kraft import Brokers
 from kreplica.engine.traces.trace_rule import TraceRule
 from kreplica.engine.versions.supported import version_named
-from kreplica.formats.metadata_log.image import BrokerState, PartitionChange, PartitionState
+from kreplica.formats.metadata_log.files import Replay, earliest, find_metadata, history
+from kreplica.formats.metadata_log.image import BrokerState, MetadataImage, PartitionChange, PartitionState
 from kreplica.formats.metadata_trace.facts import ANY_UNWRITTEN, PartitionFacts
 from kreplica.formats.metadata_trace.steps import Step, by_any_request, wrong_directories
 
@@ -60,3 +69,25 @@ def test_up_to_4_2_the_elr_goes_with_it(version: str, cleared: TraceRule | None)
     assert found.rule is cleared
     kept = by_any_request(step(eligible, assigned(eligible), version), ANY_UNWRITTEN)
     assert kept.rule is TraceRule.directory_assigned
+
+
+@pytest.mark.parametrize(("release", "leader"), [("4.2.0", 1), ("4.3.1", 2)])
+def test_real_controllers_when_the_last_replica_comes_back_with_a_new_disk(
+    release: str, leader: int, tmp_path: Path
+) -> None:
+    """Up to 4.2 broker 1 leads uncleanly, with nothing; since 4.3 broker 2, which the ELR still names.
+
+    On 4.3.1 broker 3 was unfenced right before broker 2: it could lead nothing, and no record says so.
+    """
+    log = tmp_path / "__cluster_metadata-0"
+    log.mkdir()
+    packed = (GOLDEN / "new-disk" / f"{release}.log.gz").read_bytes()
+    (log / "00000000000000000000.log").write_bytes(gzip.decompress(packed))
+    found = kreplica.whatif_validate([str(log)])
+    assert [row.refused for row in found.refused] == []
+    assert [row.rule for row in found.rows].count("directory-assigned") == 1
+    files, image = find_metadata(str(log)), MetadataImage()
+    changes = [one for entry, _ in history(files, Replay(), earliest(files)) for one in image.apply(entry)]
+    (elected,) = [one for one in changes if one.leader_changed and one.before and one.before.leader == NO_LEADER]
+    assert elected.after is not None
+    assert (elected.after.leader, elected.unclean) == (leader, release == "4.2.0")
