@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from importlib import import_module
 from itertools import product
 from pathlib import Path
@@ -59,9 +60,10 @@ def loses(name: str, bounds: SettingsBounds) -> bool:
 def of_two_replicas() -> Iterator[tuple[str, SettingsBounds]]:
     for name, min_isr, unclean in product((WITHOUT_ELR, WITH_ELR), (1, 2), (False, True)):
         for budget in ((1, 1, 1), (2, 0, 0), (2, 0, 2), (2, 1, 0), (2, 1, 1), (2, 2, 0)):
-            yield name, SettingsBounds(2, 1, ACKS_ALL, min_isr, unclean, *budget)
+            yield name, SettingsBounds(2, 1, ACKS_ALL, min_isr, unclean, *budget, cut_offs=budget[0])
 
 
+@cache
 def steps_to_loss(name: str, bounds: SettingsBounds) -> int | None:
     model = model_of(name, bounds)
     found = search(model, model.invariants, PLENTY)
@@ -69,6 +71,11 @@ def steps_to_loss(name: str, bounds: SettingsBounds) -> int | None:
     return len(found.broken["acknowledged-kept"]) - 1 if found.broken else None
 
 
+TWO_REPLICAS = pytest.mark.xdist_group("settings of two replicas")
+"""Of tests that search the same models: in one process, each is searched once."""
+
+
+@TWO_REPLICAS
 @pytest.mark.one_python
 def test_every_setting_of_two_replicas_loses_where_counting_copies_says_so() -> None:
     for name, bounds in of_two_replicas():
@@ -245,6 +252,7 @@ def test_a_table_of_the_page_has_every_row_and_the_verdicts_of_counted_copies(
     assert recomputed == some
 
 
+@TWO_REPLICAS
 @pytest.mark.one_python
 def test_cells_that_others_answer_are_those_of_a_search_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of two replicas, by plain searches: the same cells, from fewer searches."""
