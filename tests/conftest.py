@@ -135,12 +135,22 @@ def run_cli(tmp_path: Path) -> RunCli:
 
     Its folder is an empty one, it sees no contexts file of the user, and its streams are no terminal.
     """
+    return _cli_in(tmp_path)
 
+
+@pytest.fixture(scope="session")
+def audited(tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedProcess[str]:
+    """``kreplica audit`` of the packaged fleet by all rules, as JSON: several tests look at the one answer."""
+    fleet = ROOT / "kreplica" / "data" / "fleet"
+    return _cli_in(tmp_path_factory.mktemp("audited"))("audit", fleet, "-o", "json", timeout=600)
+
+
+def _cli_in(folder: Path) -> RunCli:
     def run(
         *arguments: str | Path,
         stdin: str = "",
         env: Mapping[str, str] | None = None,
-        cwd: Path = tmp_path,
+        cwd: Path = folder,
         timeout: float = 60,
     ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -150,7 +160,7 @@ def run_cli(tmp_path: Path) -> RunCli:
             text=True,
             encoding="utf-8",
             cwd=cwd,
-            env={**os.environ, "XDG_CONFIG_HOME": str(tmp_path / "no-config"), **(env or {})},
+            env={**os.environ, "XDG_CONFIG_HOME": str(folder / "no-config"), **(env or {})},
             timeout=timeout,
             check=False,
         )

@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from commands.completions.tree import Command, command_tree
 from commands.main import build_app
-
-RunCli = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def documented(text: str) -> tuple[str, str, list[str]]:
@@ -27,9 +25,11 @@ def documented(text: str) -> tuple[str, str, list[str]]:
 
 @pytest.mark.spark
 @pytest.mark.slow
-def test_the_findings_of_an_audit_have_the_documented_fields(run_cli: RunCli, root: Path) -> None:
+def test_the_findings_of_an_audit_have_the_documented_fields(
+    audited: subprocess.CompletedProcess[str], root: Path
+) -> None:
     schema, rows_name, fields = documented((root / "docs/reference/audit.md").read_text(encoding="utf-8"))
-    document = json.loads(run_cli("audit", "sample", "-o", "json", timeout=200).stdout)
+    document = json.loads(audited.stdout)
     assert document["schema"] == schema
     assert {tuple(row) for row in document[rows_name]} == {tuple(fields)}
 

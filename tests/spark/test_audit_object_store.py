@@ -5,15 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from loopback.object_store import SECRET, ObjectStore, object_store
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
-
-RunCli = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +37,7 @@ def command_lines() -> str:
 
 @pytest.mark.timeout(600)
 def test_an_audit_of_a_bucket_says_what_one_of_a_folder_says(
-    store: ObjectStore, run_cli: RunCli, root: Path, tmp_path: Path, request: pytest.FixtureRequest
+    store: ObjectStore, audited: subprocess.CompletedProcess[str], tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     line = [str(Path(sys.executable).with_name("kreplica")), "audit", "s3://fleet/dumps", "-o", "json"]
     (tmp_path / "temporary").mkdir()
@@ -57,9 +55,8 @@ def test_an_audit_of_a_bucket_says_what_one_of_a_folder_says(
             continue
     assert "java" in seen
     assert SECRET not in seen
-    here = run_cli("audit", root / "kreplica" / "data" / "fleet", "-o", "json", timeout=200)
-    assert (started.returncode, err) == (here.returncode, here.stderr) == (1, "")
-    assert out == here.stdout
+    assert (started.returncode, err) == (audited.returncode, audited.stderr) == (1, "")
+    assert out == audited.stdout
     assert SECRET not in out
     left = [path for path in (tmp_path / "temporary").rglob("*") if path.is_file()]
     assert not [path for path in left if path.suffix == ".parquet" or SECRET.encode() in path.read_bytes()]
