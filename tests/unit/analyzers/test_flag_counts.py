@@ -1,4 +1,4 @@
-"""What the client counts of a fleet's flags, against counts made row by row; nothing of Spark runs."""
+"""Counts of a fleet's flags by arrays, against counts made row by row; nothing of Spark runs."""
 
 from __future__ import annotations
 
