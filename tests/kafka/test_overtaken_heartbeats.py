@@ -1,4 +1,4 @@
-"""What the models of a consumer group say of heartbeats that are overtaken, played to a real coordinator of 4.3.1.
+"""Overtaken heartbeats as the models of a consumer group have them, played to a real coordinator of 4.3.1.
 
 Members are ``plain/consumer.py``, as Kafka's client is written. Each of their steps is the model's next one: what they
 send, what the coordinator answers, and what they have after it has to be the model's.
