@@ -138,7 +138,7 @@ class KraftLifecycle:
                 return
             self._previous_epoch = broker.broker_epoch = epoch
             self._registered = True
-            if broker.disk_is_new and broker.cluster.version.failed_directories_tolerated:
+            if broker.disk_is_new and broker.cluster.version.failed_directories_told:
                 self._link.assign_directories()
             self._succeeded(0)
 
