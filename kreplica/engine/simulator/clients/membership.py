@@ -331,12 +331,12 @@ def _first_error(values: tuple[Any, ...]) -> ErrorCode:
 class ModernMembership(Membership):
     """A member by KIP-848's protocol: ``generation`` is the member epoch, ``_wanted`` its latest assignment.
 
-    ``_named`` is true once a heartbeat has named the partitions that it has, ``_forgot`` after a heartbeat that failed:
-    the next one says everything. ``_told`` is true once it has an assignment; if that is of no partitions, it is taken
+    ``_has_named`` is true once a heartbeat has named the partitions that it has, ``_forgot`` after a heartbeat that
+    failed: the next one says everything. ``_told`` is true once it has an assignment; one of no partitions is taken
     over at once, which the next heartbeat says.
     """
 
-    __slots__ = ("_asking", "_forgot", "_lives", "_named", "_told", "_wanted")
+    __slots__ = ("_asking", "_forgot", "_has_named", "_lives", "_told", "_wanted")
 
     commit_rule = "offset_commit.commit_to_consumer_group"
 
@@ -344,7 +344,7 @@ class ModernMembership(Membership):
         super().__init__(consumer, positions)
         self._wanted: tuple[str, ...] = ()
         self._asking = False
-        self._named = self._forgot = self._told = False
+        self._has_named = self._forgot = self._told = False
         self._lives = 0
 
     @property
@@ -387,21 +387,21 @@ class ModernMembership(Membership):
 
         def anew() -> None:
             if life == self._lives:
-                self._asking = self._named = False
+                self._asking = self._has_named = False
                 self._forgot = True
                 self._send()
 
         self.ask("ConsumerGroupHeartbeat", lambda one: one.consumer_heartbeat, self._said(), answered, anew=anew)
 
     def _said(self) -> tuple[Any, ...]:
-        """What a heartbeat says: what has not changed since another one is left out."""
+        """The words of a heartbeat: what has not changed since another one is left out."""
         joins = self.generation == group_epochs.JOIN_EPOCH
-        names = member_heartbeats.names_partitions(joins, self._named)
+        names = member_heartbeats.names_partitions(joins, self._has_named)
         owned = self.assigned if names else None
         rebalance, topics = group_epochs.UNSAID_TIMEOUT, None
         if joins or self._forgot:
             rebalance, topics = self._timeouts()[1], self._consumer.setup.topics
-        self._named, self._forgot = True, False
+        self._has_named, self._forgot = True, False
         return self.member, self.generation, rebalance, topics, owned
 
     def _answered(self, error: ErrorCode, epoch: int, partitions: tuple[str, ...] | None) -> None:
@@ -412,11 +412,11 @@ class ModernMembership(Membership):
         self.generation = epoch
         if partitions is not None:
             self._wanted = partitions
-            self._named = self._named and (self._told or partitions != self.assigned)
+            self._has_named = self._has_named and (self._told or partitions != self.assigned)
             self._told = True
         if self._wanted != self.assigned:
             self._consumer.poke()
-        elif not self._named:
+        elif not self._has_named:
             self._send()  # it has taken over an assignment: it says so at once
 
     def reconciles(self) -> bool:
@@ -438,7 +438,7 @@ class ModernMembership(Membership):
 
     def _take_over(self, wanted: tuple[str, ...]) -> None:
         self.assigned = wanted
-        self._named = False
+        self._has_named = False
         self._positions.keep(wanted)
         self._consumer.emit(Kind.ASSIGNED, self.group, self.generation, wanted, "group_epochs.reconcile")
         self._send()  # its present partitions, so that others may have the rest
@@ -455,7 +455,7 @@ class ModernMembership(Membership):
         super().lose()
         self._wanted = ()
         self.assigned = ()
-        self._named = self._told = False
+        self._has_named = self._told = False
         self._positions.keep(())
 
     def leave(self) -> None:

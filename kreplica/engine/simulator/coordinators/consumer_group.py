@@ -123,7 +123,7 @@ class ModernGroup:
             return refused
         member, rejoins = self.members[member_id], self.shard.broker.cluster.version.members_rejoin
         return rules.validate_heartbeat_epoch(
-            epoch, member.now.epoch, member.previous_epoch, self._named(owned), member.now.assigned, rejoins
+            epoch, member.now.epoch, member.previous_epoch, self._places_of(owned), member.now.assigned, rejoins
         )
 
     def _join(self, member_id: str, instance: str) -> ModernMember:
@@ -203,7 +203,7 @@ class ModernGroup:
     ) -> None:
         before = member.now
         member.heard = self.shard.now
-        self._step(member, self._named(owned))
+        self._step(member, self._places_of(owned))
         named = names_assignment(epoch, full, before.assigned, member.now.assigned)
         answer = (member.now.epoch, self.names(member.now.assigned) if named else None)
         if changed or member.now != before:
@@ -211,7 +211,7 @@ class ModernGroup:
         else:
             reply(ErrorCode.NONE, *answer)
 
-    def _named(self, owned: tuple[str, ...] | None) -> int | None:
+    def _places_of(self, owned: tuple[str, ...] | None) -> int | None:
         return None if owned is None else self._places(owned)
 
     def _step(self, member: ModernMember, owns: int | None) -> None:

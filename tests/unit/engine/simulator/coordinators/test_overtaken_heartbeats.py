@@ -1,4 +1,4 @@
-"""What the models of a consumer group say of heartbeats that are overtaken, played to the simulator's coordinator.
+"""Overtaken heartbeats as the models of a consumer group have them, played to the simulator's coordinator.
 
 A real one of 4.3.1 answers the same: ``tests/kafka/test_overtaken_heartbeats.py``.
 """
