@@ -40,6 +40,11 @@ RELEASES: dict[str, dict[str, object]] = {
     "epoch-answers-2.0.1": {"FollowedOn": 1, "Fenced": False, "Dropped": False},
     "epoch-answers-2.1": {"FollowedOn": 0, "Fenced": True, "Dropped": False},
     "epoch-answers-2.1.1": {"FollowedOn": 0, "Fenced": True, "Dropped": True},
+    # KAFKA-19233 in 4.2; KIP-1263 and KAFKA-20268 in 4.3
+    "consumer-group-4.1": {"Rejoins": False, "Waits": False, "FirstEpoch": 0, "NamesTarget": False},
+    "consumer-group-4.2": {"Rejoins": True, "Waits": False, "FirstEpoch": 0, "NamesTarget": False},
+    "consumer-group-4.3": {"Rejoins": True, "Waits": True, "FirstEpoch": 1, "NamesTarget": False},
+    "consumer-group-4.3-mended": {"Rejoins": True, "Waits": True, "FirstEpoch": 1, "NamesTarget": True},
 }
 
 LACKED = {
@@ -196,7 +201,24 @@ def of_quorum(row: Row) -> Asked:
     return constants_of(named | lacks), [PROMISES[row["invariant"]]] if "invariant" in row else [*PROMISES.values()], ""
 
 
-CONSTANTS = {"settings": of_settings, "epoch_answers": of_epoch_answers, "quorum": of_quorum}
+def of_group_members(row: Row) -> Asked:
+    """Asks group_members.tla for its invariant."""
+    bounds = row["bounds"]
+    named = {
+        "Clients": set(range(1, bounds["clients"] + 1)),
+        "Partitions": set(range(1, bounds["partitions"] + 1)),
+        "Faults": bounds["faults"],
+        "TimeOuts": bounds["time_outs"],
+    }
+    return constants_of(named | RELEASES[row["model"]]), ["OwnedOnce"], ""
+
+
+CONSTANTS = {
+    "settings": of_settings,
+    "epoch_answers": of_epoch_answers,
+    "quorum": of_quorum,
+    "group_members": of_group_members,
+}
 
 
 def constants_of(values: Mapping[str, object]) -> str:

@@ -1,7 +1,7 @@
 """The explorer's own models, judged by TLC: the same states, depth, verdict and shortest counterexample.
 
-tests/golden/tlc has what TLC 2.15 says of settings.tla, epoch_answers.tla and quorum.tla in benchmarks, which were
-written anew from what Kafka does; ``python benchmarks/judges.py`` asks it again.
+tests/golden/tlc has what TLC 2.15 says of settings.tla, epoch_answers.tla, quorum.tla and group_members.tla in
+benchmarks, which were written anew from what Kafka does; ``python benchmarks/judges.py`` asks it again.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from kreplica.engine.explorer import plain_search
 from kreplica.engine.explorer.compiled import search as compiled_search
 from kreplica.engine.explorer.explored import Explored
 from kreplica.engine.explorer.model import Invariant, Model
+from kreplica.engine.explorer.models.coordinators.memberships import models as memberships
+from kreplica.engine.explorer.models.coordinators.memberships.state import MembershipBounds
 from kreplica.engine.explorer.models.epoch_answers import models as answers
 from kreplica.engine.explorer.models.epoch_answers.models import AnswersBounds
 from kreplica.engine.explorer.models.quorum import models as quorum
@@ -102,6 +104,27 @@ def test_a_quorum_without_a_guard_breaks_in_the_steps_that_tlc_finds(row: Mappin
     model = quorum_model(row)
     asked = [one for one in model.invariants if one.name == row["invariant"]]
     assert len(plain_search.search(model, asked, PLENTY).broken[row["invariant"]]) - 1 == row["steps"]
+
+
+def assert_group_is_same(row: Mapping[str, Any]) -> None:
+    model = memberships.model_of(row["model"], MembershipBounds(**row["bounds"]))
+    owned_once = model.invariants[0]
+    found = plain_search.search(model, [owned_once, ANYTHING], PLENTY)
+    assert found.complete
+    assert (found.distinct, found.depth) == (row["distinct"], row["depth"])
+    way = found.broken.get(owned_once.name)
+    assert (len(way) - 1 if way else None) == row["steps"]
+
+
+@pytest.mark.parametrize("row", rows("group_members"))
+def test_a_group_of_kafkas_clients_has_the_states_that_tlc_counts(row: Mapping[str, Any]) -> None:
+    assert_group_is_same(row)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("row", rows("group_members-large"))
+def test_so_has_a_group_in_which_two_clients_own_a_partition(row: Mapping[str, Any]) -> None:
+    assert_group_is_same(row)
 
 
 def test_the_rows_lose_and_hold_within_every_kind_of_bound() -> None:
