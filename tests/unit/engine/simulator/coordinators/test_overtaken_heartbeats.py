@@ -1,6 +1,6 @@
 """Overtaken heartbeats as the models of a consumer group have them, played to the simulator's coordinator.
 
-A real one of 4.3.1 answers the same: ``tests/kafka/test_overtaken_heartbeats.py``.
+A real one of 4.3.1 answers the same: ``tests/kafka/protocol/test_overtaken_heartbeats.py``.
 """
 
 from __future__ import annotations
