@@ -28,7 +28,7 @@ SCENARIO = Scenario(
     notes="""Texts say that any surviving replica becomes the leader if no in-sync one survives, and that the leader is
         -1 only if all are gone: that holds with unclean elections, the default before 0.11 alone.""",
     cases=(
-        # without a setting for unclean elections the last member leaves the ISR, too (KafkaController.removeReplicaFromIsr)
+        # no setting for unclean elections: the last member leaves the ISR, too (KafkaController.removeReplicaFromIsr)
         Case("0.8.1", {"set_p": _SET_P, "last_states": (*_AFTER[:3], "orders-4: -1 of "), "lost": ()}),
         Case("0.8.2", {"set_p": _SET_P, "last_states": _AFTER, "lost": ()}),
         Case("3.3-kraft", {"set_p": _SET_P, "last_states": _AFTER, "lost": ()}),
