@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from itertools import islice
+from itertools import groupby, islice
 from typing import Annotated, TypeAlias
 
 from msgspec import Struct
@@ -19,6 +19,7 @@ from kreplica.history.months.layout import is_cluster_folder, parse_month
 from kreplica.history.months.month import Added, Incoming, drop_month
 from kreplica.history.months.observations import digest_of
 from kreplica.model.tables.rows import Meaning
+from kreplica.model.wording.words import counted
 from kreplica.store.manifest import Manifest
 from kreplica.store.reading import StoredSnapshot, list_manifests, may_be_manifest
 from kreplica.store.selection import dump_directories
@@ -172,8 +173,16 @@ def ingest(
     for place in clusters:
         results = list(islice(found, len(place.months)))
         rows.append(place.row(results))
-        problems += [f"{snapshot.name}: {error}" for result in results for snapshot, error in result.damaged]
+        problems += [line for result in results for line in _damaged_lines(result)]
     return Ingested(rows, len(nameless), len(unread), dropped, problems, workers.by, workers.notes)
+
+
+def _damaged_lines(result: Added) -> Iterator[str]:
+    """A line for each snapshot, one for all that have the same reason: then the month is damaged, not they."""
+    for reason, some in groupby(result.damaged, key=lambda one: str(one[1])):
+        names = [snapshot.name for snapshot, _ in some]
+        rest = f" and {counted(len(names) - 1, 'more snapshot')}" if names[1:] else ""
+        yield f"{names[0]}{rest}: {reason}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -333,6 +333,11 @@ def test_a_damaged_month_stops_no_other_cluster(
     assert [(row.cluster, row.added, row.damaged) for row in found.rows] == [("Zk5", 0, 1), ("Zk6", 1, 0)]
     assert reason in found.warnings[0]
     assert str(tmp_path) in found.warnings[0]
+    several = ingest([candidate(one) for one in TODAY], LocalStorage(tmp_path))
+    assert several.rows[0].damaged == len(TODAY) > 1
+    (line,) = several.warnings
+    assert f" and {len(TODAY) - 1} more snapshot" in line
+    assert reason in line
 
 
 def test_a_history_that_cannot_be_written_to_is_said(tmp_path: Path) -> None:
