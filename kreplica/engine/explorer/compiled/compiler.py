@@ -137,6 +137,7 @@ def _described(function: FunctionType, seen: list[FunctionType]) -> Iterator[str
         yield f"function {seen.index(function)}"
         return
     seen.append(function)
+    yield str(function.__module__)  # numba's index of what it keeps names modules, and they may have moved
     yield from _described_code(function.__code__)
     yield repr(function.__defaults__)
     for name in _names(function.__code__):

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import pytest
@@ -89,6 +90,12 @@ def test_an_edited_rule_changes_the_verdict_and_the_same_rule_finds_its_code_aga
     assert code
     assert [found(2), found(1)] == [by_twos, by_ones]
     assert kept(folder) == code
+
+
+def test_the_code_of_a_function_whose_module_has_moved_is_not_taken() -> None:
+    """numba finds the module of a kept function by its name, and ends where there is none any more."""
+    here, moved = (FunctionType(two_more.__code__, {"__name__": name}) for name in ("here", "moved"))
+    assert digest(here) != digest(moved)
 
 
 def shortest(name: str) -> dict[str, int]:
