@@ -41,7 +41,13 @@ from kreplica.engine.versions.supported import Truncation, version_named
 from kreplica.scenarios.answer_counterexamples import plan_of_answers, played_answers
 from kreplica.scenarios.library.truncation.counterexample import SCENARIO
 from kreplica.scenarios.playing import Run, play
-from kreplica.scenarios.power_counterexamples import mending, played_without_power, power_plan
+from kreplica.scenarios.power_counterexamples import (
+    keeping_logs,
+    loses_logs,
+    mending,
+    played_without_power,
+    power_plan,
+)
 
 FLAWED = {
     "truncate-to-hw": ("0.8.1", "0.11"),
@@ -81,6 +87,7 @@ class Replay:
         mended: The same under the release, or with the setting, that mends it.
         where: The cluster in words.
         mends: The settings that mend it, as text.
+        otherwise: What else is different where it is mended, in words.
     """
 
     file: PlanFile
@@ -88,12 +95,13 @@ class Replay:
     mended: Run
     where: str = "broker 4 is the controller"
     mends: Mapping[str, str] = field(default_factory=dict)
+    otherwise: Sequence[str] = ()
 
     @property
     def names(self) -> tuple[str, str]:
-        """Names of both runs: their releases, with the settings that mend it."""
+        """Names of both runs: their releases, with what mends it."""
         others = [f"{name}={value}" for name, value in self.mends.items()]
-        return self.run.version.name, ", ".join([self.mended.version.name, *others])
+        return self.run.version.name, ", ".join([self.mended.version.name, *others, *self.otherwise])
 
 
 def replay(model: Model, invariant: str, steps: Sequence[Taken]) -> Replay | None:
@@ -165,12 +173,15 @@ def replay_of_power(model: Model, steps: Sequence[Taken]) -> Replay | None:
     """
     file = power_plan(model, steps)
     mends = mending(file) if file is not None else None
-    if file is None or mends is None:
+    if file is None or (mends is None and not loses_logs(file)):
         return None
     run = played_without_power(file)
     if run.outcome.is_safe:
         return None
-    return Replay(file, run, played_without_power(file, mends), "three brokers, and controllers that go on", mends)
+    where = "three brokers, and controllers that go on"
+    if mends is None:
+        return Replay(file, run, played_without_power(keeping_logs(file)), where, otherwise=["logs kept"])
+    return Replay(file, run, played_without_power(file, mends), where, mends)
 
 
 def played(file: PlanFile, version: str) -> Run:

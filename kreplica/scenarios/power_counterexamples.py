@@ -1,5 +1,8 @@
 """Counterexamples of the models of settings, as plans for the scenario ``power-loss-of-all``.
 
+A log that is lost is a disk that is empty when its broker starts again; no setting keeps it, so such a plan is compared
+with itself, the logs kept.
+
 A broker that expires in a counterexample does so in the run by itself, once its session is over; what a broker hears
 or fetches it does at once. In the plan is what fails and starts again, a preferred election, and what keeps brokers
 apart: a follower that does not fetch a record has no link to the leader, a broker that runs and is fenced none to the
@@ -13,6 +16,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
+from msgspec.structs import replace as changed
+
 from kreplica.engine.explorer.model import Model, Taken
 from kreplica.engine.explorer.models.one_partition.trace import broker_of
 from kreplica.engine.explorer.models.settings.actions import kept_of
@@ -23,6 +28,7 @@ from kreplica.engine.fault_plan import (
     At,
     Crash,
     Cut,
+    DiskLoss,
     ElectPreferred,
     PowerLoss,
     Reassign,
@@ -51,7 +57,7 @@ LAG_MS = 5_000
 """replica.lag.time.max.ms where a follower leaves the ISR: one without a link has left by the first step of the plan,
 one that goes down then has not by the third.
 """
-_FAILS = ("crash", "lose-power", "all-lose-power")
+_FAILS = ("crash", "lose-log", "lose-power", "all-lose-power")
 _KNOWN = {*_FAILS, "start", "cut-off", "shrink-isr", "elect-preferred"}
 _BY_THEMSELVES = {"write", "fetch", "hear", "expire", "unfence"}
 FLUSHING = {FLUSH: "1"}
@@ -71,8 +77,8 @@ def power_plan(model: Model, steps: Sequence[Taken]) -> PlanFile | None:
     if model.name not in ("settings-3.9", "settings-4.1") or begins is None or len(begins.leader) != REPLICAS:
         return None
     names = [step.action.name for step in steps]
-    loses_power, by_leader_alone = any(name.endswith("lose-power") for name in names), begins.acks_all[0] == 0
-    if set(names) - _KNOWN - _BY_THEMSELVES or not (loses_power or by_leader_alone):
+    loses_records = "lose-log" in names or any(name.endswith("lose-power") for name in names)
+    if set(names) - _KNOWN - _BY_THEMSELVES or not (loses_records or begins.acks_all[0] == 0):
         return None
     translation = _Translation(begins, steps)
     if not translation.writes_first:
@@ -87,10 +93,21 @@ def power_plan(model: Model, steps: Sequence[Taken]) -> PlanFile | None:
 
 
 def mending(file: PlanFile) -> Mapping[str, str] | None:
-    """The setting that keeps what a plan loses; None if the plan has it already."""
+    """The setting that keeps what a plan loses; None if the plan has it already, or a log is lost whatever is set."""
     if file.settings.get(ACKS) == "1":
         return ALL_IN_SYNC
-    return None if FLUSH in file.settings else FLUSHING
+    return None if FLUSH in file.settings or loses_logs(file) else FLUSHING
+
+
+def loses_logs(file: PlanFile) -> bool:
+    """True if a broker comes back with an empty disk."""
+    return any(isinstance(step.do, DiskLoss) for step in file.steps)
+
+
+def keeping_logs(file: PlanFile) -> PlanFile:
+    """The plan with crashes in place of disks that are lost."""
+    steps = (Step(step.when, Crash(step.do.node)) if isinstance(step.do, DiskLoss) else step for step in file.steps)
+    return changed(file, steps=tuple(steps))
 
 
 def played_without_power(file: PlanFile, others: Mapping[str, str] | None = None) -> Run:
@@ -219,6 +236,8 @@ class _Translation:
             name, chosen = step.action.name, step.chosen
             if name == "crash":
                 yield _at(time, Crash(_node(chosen[0])))
+            elif name == "lose-log":
+                yield _at(time, DiskLoss(_node(chosen[0])))
             elif name == "lose-power":
                 yield _at(time, PowerLoss((_node(chosen[0]),), chosen[1]))
             elif name == "all-lose-power":

@@ -48,6 +48,8 @@ def show(
         _show_steps(proof, name, console)
         if name in replays:
             _show_replay(replays[name], console)
+        else:
+            _show_no_plan(proof, name, console)
     if proof.holds is False:
         console.print()
     plan = save_plan if replays else None
@@ -116,6 +118,14 @@ def _show_replay(replay: Replay, console: Console) -> None:
             print_lines(console, name, [f"{word} {sentence}"])
         else:
             print_lines(console, "", [f"{name}: {word} {sentence}"])
+
+
+def _show_no_plan(proof: Proof, broken: str, console: Console) -> None:
+    from kreplica.scenarios.without_plan import why_no_plan
+
+    console.print()
+    is_goal = broken in {goal.name for goal in proof.model.goals}
+    print_lines(console, "no plan", [why_no_plan(proof.model.name, is_goal)])
 
 
 def _cells(row: ProofStep) -> list[object]:

@@ -146,6 +146,39 @@ def test_who_leads_is_cut_off_or_acknowledges_alone_loses_the_same_as_in_the_mod
     assert leaders(ran)[-1] == leaders(events_of(model.initial, steps))[-1]
 
 
+ALL_CRASH = BOUNDS._replace(faults=3, losses=3, stops=3, power_losses_of_all=0, first_leader=1, cut_offs=2)
+OUT_OF_SYNC = (("write", 0), ("shrink-isr", 0, 1), ("shrink-isr", 0, 2), ("lose-log", 0), ("expire", 0))
+"""Both followers leave the ISR without the record, and the only disk that has it is lost."""
+COMES_BACK = (("start", 0), ("unfence", 0), ("hear", 0))
+LOST_LOGS = {
+    "the last member of the ISR": (
+        (WITHOUT_ELR, ALL_CRASH),
+        (*TOLD, ("crash", 1), ("crash", 2), ("expire", 1), ("expire", 2), ("lose-log", 0), ("expire", 0), *COMES_BACK),
+    ),
+    "the last in sync": ((WITHOUT_ELR, ALL_CRASH._replace(min_isr=1)), (*OUT_OF_SYNC, *COMES_BACK)),
+    "the last in sync, with an ELR": ((WITH_ELR, ALL_CRASH._replace(min_isr=1)), (*OUT_OF_SYNC, *COMES_BACK)),
+    "acks=1: the leader alone": (
+        (WITH_ELR, ALONE._replace(first_leader=1, losses=1)),
+        (("write", 0), ("lose-log", 0), ("expire", 0), ("hear", 1)),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", LOST_LOGS)
+def test_a_log_that_is_lost_is_a_disk_that_is_empty_when_its_broker_starts(case: str) -> None:
+    (name, bounds), choices = LOST_LOGS[case]
+    model = model_of(name, bounds)
+    steps = taken(model, choices)
+    found = replay_of_power(model, steps)
+    assert found is not None
+    assert found.run.missed == ()
+    assert found.run.outcome.histories.lost == ("m1",)
+    assert found.mended.outcome.is_safe
+    assert found.names[1].endswith("acks=all" if bounds.acks == 1 else "logs kept")
+    assert [event.node for event in found.run.events if event.kind == Kind.DISK_LOST] == ["broker-1"]
+    assert leaders(found.run.events)[-1] == leaders(events_of(model.initial, steps))[-1]
+
+
 def leaders(events: Iterable[Event]) -> list[int]:
     """Brokers that became leader, one after the other."""
     return [int(event.node.partition("-")[2]) for event in events if event.kind == Kind.BECAME_LEADER]

@@ -1,0 +1,40 @@
+"""Reasons for which a counterexample has no plan: what a run has no fault for, or no release does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kreplica.engine.explorer import catalogue
+from kreplica.engine.explorer.catalogue import ABOUT
+
+_CLIENTS = "plans have faults of brokers, controllers and links; what clients do, and when, is none of them"
+_NO_RELEASE = "no release is like the model, or its steps lose nothing as faults of a run"
+
+GOAL = "a goal is of what never comes about; a run ends"
+REASONS: Mapping[str, str] = {
+    catalogue.ONE_PARTITION: f"{_NO_RELEASE}; plans have up to three replicas",
+    catalogue.ASYNC_ISR: "no release counts the high watermark with the known ISR alone",
+    catalogue.ANSWERS: "the scenario has two replicas, and two brokers that die",
+    catalogue.KRAFT: "its messages arrive in an order that no fault of a run makes",
+    catalogue.SETTINGS: (
+        f"{_NO_RELEASE}; no fault has a broker hear late of two decisions at once, and plans have three replicas"
+    ),
+    catalogue.QUORUM: "a run elects its controllers at once: no vote and no fetch of theirs can be lost",
+    catalogue.PRODUCERS: _CLIENTS,
+    catalogue.COMMITS: _CLIENTS,
+    catalogue.TRANSACTIONS: _CLIENTS,
+    catalogue.COORDINATOR: _CLIENTS,
+    catalogue.GROUP: _CLIENTS,
+    catalogue.MEMBERSHIP: _CLIENTS,
+}
+"""By the subject of a model."""
+
+
+def why_no_plan(model: str, is_goal: bool) -> str:
+    """The reason for which a counterexample is not played as faults of a run.
+
+    Args:
+        model: Name of the model.
+        is_goal: Whether it is of a goal.
+    """
+    return GOAL if is_goal else REASONS[ABOUT[model].subject]
