@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kreplica.engine.rules.replication import acknowledgement, durability, fetching, follower_lag, high_watermark
+from kreplica.engine.rules.replication import (
+    acknowledgement,
+    durability,
+    fetching,
+    follower_lag,
+    high_watermark,
+    quorum,
+)
 from kreplica.engine.rules.replication.error_codes import ErrorCode
 from kreplica.engine.rules.replication.leader_epoch_cache import (
     assign_epoch,
@@ -344,3 +352,10 @@ def test_a_fetch_in_range_begins_in_the_log_or_at_its_end(offset: int, out: bool
 def test_in_2_4_a_risen_high_watermark_is_told_at_once() -> None:
     assert not fetching.follower_fetch_waits(0, False, False, untold=True)
     assert fetching.follower_fetch_waits(0, False, False, untold=False)
+
+
+def test_a_log_is_up_to_date_by_its_last_epoch_and_then_by_its_end() -> None:
+    """OffsetAndEpoch.compareTo: pairs in order."""
+    pairs = list(product(range(3), repeat=2))
+    for own, asked in product(pairs, pairs):
+        assert quorum.log_is_up_to_date(*asked, *own) is (asked >= own)
