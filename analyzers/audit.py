@@ -109,6 +109,7 @@ class Audit:
         per_snapshot: A row for each finding and snapshot with ``taken_at``, instead of one for each unbroken run of
             snapshots with ``valid_from``, ``last_seen`` and ``valid_to``.
         over_time: Rows of what rules over time found, in order; none of them is told for each snapshot.
+        told: Whether findings are going to be told in words, which takes facts of each; otherwise they are counted.
     """
 
     def __init__(
@@ -119,11 +120,12 @@ class Audit:
         custom: Sequence[PartitionRule] = (),
         per_snapshot: bool = False,
         over_time: Sequence[SpanFinding] = (),
+        told: bool = True,
     ) -> None:
         self._over_time = () if per_snapshot else tuple(over_time)
         own = {rule.name for rule in (*ALL_RULES, *custom)}.intersection(rules)
         # Counts come with any rule: where none is asked for, the findings of one are left out again.
-        self._timeline, self._judged = fleet.timeline, Judged(frozenset(own or {OFFLINE.name}), tuple(custom))
+        self._timeline, self._judged = fleet.timeline, Judged(frozenset(own or {OFFLINE.name}), tuple(custom), told)
         self._judging = Judging(fleet, self._judged)
         self.row: type[SpanFinding | SnapshotFinding] = SnapshotFinding if per_snapshot else SpanFinding
         self.columns = names_of(self.row)
@@ -212,6 +214,7 @@ class Audit:
 
     def _told(self, found: DataFrame) -> DataFrame:
         """The findings with their words, severity as a rank."""
+        assert self._judged.told, "the audit was made to count only"
         told = found.withColumns({"message": message(self._judged), "evidence": evidence(self._judged)})
         return told.drop(CLUSTER).withColumnRenamed(LABEL, "cluster").select(*self.columns)
 

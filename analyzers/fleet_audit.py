@@ -248,7 +248,7 @@ def audit_fleet(
     over_time = () if per_snapshot else judge_over_time(selection, criteria.rules)
     with ExitStack() as afterwards:
         read = selection if per_snapshot else afterwards.enter_context(folded_here(selection, master))
-        tuned = {**settings_for(partition_rows(read)), **(settings or {})}
+        tuned = {**settings_for(partition_rows(read), conditions=bool(criteria.custom)), **(settings or {})}
         spark = afterwards.enter_context(spark_session(master, None, tuned))
         found = run_audit(spark, read, criteria, per_snapshot=per_snapshot, over_time=over_time)
         refuse_many(found.total)
@@ -415,7 +415,9 @@ def run_audit(
         over_time = judge_over_time(selection, criteria.rules, now_ms=now_ms, expect_every_ms=expect_every_ms)
     if isinstance(selection, HistorySelection) and not per_snapshot:
         over_time = sorted([*over_time, *found_in_views(spark, selection.chosen, criteria)], key=span_order)
-    audit = Audit(fleet, criteria.rules, custom=custom, per_snapshot=per_snapshot, over_time=over_time)
+    audit = Audit(
+        fleet, criteria.rules, custom=custom, per_snapshot=per_snapshot, over_time=over_time, told=criteria.told
+    )
     counts = audit.counts()
     if not isinstance(selection, HistorySelection):
         told, found = partition_rows(selection), sum(item.counts["partitions"] for item in counts)

@@ -61,10 +61,12 @@ class Judged:
     Args:
         rules: Names of the rules.
         custom: Rules of the user.
+        told: Whether findings are going to be told in words; otherwise no record has facts.
     """
 
     rules: frozenset[str]
     custom: tuple[PartitionRule, ...] = ()
+    told: bool = True
 
     @cached_property
     def by_partition(self) -> Sequence[PartitionRule]:
@@ -113,7 +115,9 @@ class Judged:
         return dict(sorted(found.items()))
 
     def facts_of(self, known: Mapping[str, Column]) -> Column:
-        """The facts of a record; those that are not of its rule are null."""
+        """The facts of a record; those that are not of its rule are null. True where nobody asks for them."""
+        if not self.told:
+            return F.lit(True)
         kinds = {name: "array<int>" if is_list else "bigint" for name, is_list in self.facts.items()}
         return F.struct(*(known.get(name, F.lit(None)).cast(kind).alias(name) for name, kind in kinds.items()))
 

@@ -108,11 +108,14 @@ class FlagCounts:
         return [int(one) for one in np.unique(self.cluster[after[smaller]])]
 
 
-def flag_counts(rows: DataFrame, judged: Judged, gather: Gather, cluster: NDArray[np.int64]) -> FlagCounts:
+def flag_counts(
+    rows: DataFrame, of_topics: DataFrame, judged: Judged, gather: Gather, cluster: NDArray[np.int64]
+) -> FlagCounts:
     """Counts rows by their flags, and topics, in one query.
 
     Args:
         rows: Classified rows of topics with NUMBER.
+        of_topics: The same, or fewer that are there for as long.
         judged: The rules.
         gather: How rows are gathered over time.
         cluster: Number of the cluster of each observation.
@@ -124,7 +127,7 @@ def flag_counts(rows: DataFrame, judged: Judged, gather: Gather, cluster: NDArra
         _KNOWN: F.when(epochs.isNotNull(), F.col(NUMBER)).otherwise(zero),
     }
     by_flags = gather(rows, [FLAGS], sums, {}).select(FIRST, LAST, FLAGS, *sums)
-    present = gather(rows, ["topic"], {NUMBER: F.col(NUMBER)}, {})
+    present = gather(of_topics, ["topic"], {NUMBER: F.col(NUMBER)}, {})
     topics = present.groupBy(CLUSTER, FIRST, LAST).agg(F.count(F.lit(1)).alias(NUMBER))
     nothing = F.lit(None).cast("bigint")
     none = [nothing.alias(name) for name in (EPOCHS, _KNOWN)]

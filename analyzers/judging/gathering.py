@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F  # noqa: N812
 
+from analyzers.judging import windows
 from analyzers.reading.frames import CLUSTER, FIRST, LAST
 
 if TYPE_CHECKING:
@@ -56,6 +57,27 @@ def gather_lasting(
     )
     there: DataFrame = levels.where(F.col(_ROWS) > 0).drop(_ROWS)
     return there
+
+
+def merged(rows: DataFrame, keys: Sequence[str], number: str) -> DataFrame:
+    """Rows that last, merged: how many of each key there are, from one observation to another.
+
+    What ends where the like of it begins cancels out, so that few are left of rows that differ in other columns. A
+    window goes on from one key to the next: each that began has ended by then, so that sums begin with nothing.
+
+    Args:
+        rows: The rows, each of one thing.
+        keys: Columns that tell them apart, besides the cluster.
+        number: Column of their number.
+    """
+    ends = _ends(rows, dict.fromkeys(keys), {})
+    changes = ends.groupBy(CLUSTER, *keys, _AT).agg(F.sum(_SIGN).alias(number)).where(F.col(number) != 0)
+    changes = windows.in_parts(changes, [CLUSTER, *keys])
+    life = windows.life([CLUSTER, *keys], _AT)
+    running = life.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    borders = (F.col(_AT).alias(FIRST), (F.lead(_AT).over(life) - 1).alias(LAST))
+    levels = changes.select(*map(F.col, (CLUSTER, *keys)), *borders, F.sum(number).over(running).alias(number))
+    return levels.where(F.col(number) > 0)
 
 
 def _ends(rows: DataFrame, columns: Mapping[str, Column | None], values: Mapping[str, Column]) -> DataFrame:

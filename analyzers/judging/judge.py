@@ -35,7 +35,8 @@ from analyzers.judging.findings import (
     partition_records,
 )
 from analyzers.judging.flag_counts import FlagCounts, flag_counts
-from analyzers.judging.gathering import gather_lasting, gather_single
+from analyzers.judging.flags import FLAGS
+from analyzers.judging.gathering import gather_lasting, gather_single, merged
 from analyzers.judging.spans import ENDED, IN_NEWEST, spans
 from analyzers.reading.frames import CLUSTER, FIRST, LAST, LOG
 from analyzers.reading.timeline import Place, went_back
@@ -80,11 +81,21 @@ class Judging:
         return self._rows.where(F.col("topic").isNotNull())
 
     @cached_property
+    def _of_topics(self) -> DataFrame:
+        """Rows of topics with what rules gather of them alone: what else changes in a partition begins no new row."""
+        judged = self._judged
+        if not self._fleet.lasting:
+            return self._by_topic
+        asked = [condition for rule in judged.by_topic for condition in conditions_of(rule)]
+        rows = self._by_topic.withColumn(FLAGS, judged.flags.only(asked))
+        return kept(merged(rows, ["topic", TOPIC_ID, FLAGS, *judged.values.values()], NUMBER))
+
+    @cached_property
     def _groups(self) -> Sequence[DataFrame]:
         """Records of the rules that judge topics, and of those that judge brokers."""
         judged, found = self._judged, []
         if judged.by_topic:
-            topics = gathered(self._by_topic, judged.by_topic, judged, ["topic", TOPIC_ID], self._gather)
+            topics = gathered(self._of_topics, judged.by_topic, judged, ["topic", TOPIC_ID], self._gather)
             found.append(group_records(kept(topics), judged.by_topic, judged))
         for key, rules in judged.by_broker.items():
             brokers = gathered(self._rows.where(F.col(key).isNotNull()), rules, judged, [key], self._gather)
@@ -105,7 +116,7 @@ class Judging:
     @cached_property
     def _flag_counts(self) -> FlagCounts:
         cluster = np.array([place.cluster for place in self._fleet.timeline.places], np.int64)
-        return flag_counts(self._by_topic, self._judged, self._gather, cluster)
+        return flag_counts(self._by_topic, self._of_topics, self._judged, self._gather, cluster)
 
     def _doubtful(self) -> set[int]:
         """Clusters in which something is broken by a rule that some observation does not tell of everything."""

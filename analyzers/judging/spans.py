@@ -9,11 +9,14 @@ there is a gap between two observations.
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import and_
 from typing import TYPE_CHECKING
 
 from pyspark.sql import Window
 from pyspark.sql import functions as F  # noqa: N812
 
+from analyzers.judging import windows
 from analyzers.judging.findings import FACTS, KEPT, STATE, THING, TOPIC_ID
 from analyzers.reading.frames import CLUSTER, FIRST, LAST, LOG
 
@@ -22,8 +25,6 @@ if TYPE_CHECKING:
 
 SNAPSHOTS, ENDED, IN_NEWEST = "snapshots", "ended", "in_newest"
 _KEY = (CLUSTER, *THING)
-_HASH = "_hash"
-"""Number of a key: rows are sorted by it first, which compares one number instead of words."""
 _HEALED, _LIFE, _TOTAL = "next_whole", "_life", "_total"
 
 
@@ -44,7 +45,7 @@ def spans(records: DataFrame, observations: DataFrame, *, lasting: bool, doubtfu
     """
     places = observations.select(F.col("observation").alias(LAST), "stretch", LOG, _HEALED)
     cut = _cut_to_pieces(records, observations) if lasting else records
-    seen = cut.join(places, LAST).withColumn(_HASH, F.xxhash64(*_KEY))
+    seen = windows.in_parts(cut.join(places, LAST), _KEY)
     return _folded(_without_unknown(seen) if doubtful else seen)
 
 
@@ -64,15 +65,15 @@ def _cut_to_pieces(records: DataFrame, observations: DataFrame) -> DataFrame:
 
 def _without_unknown(seen: DataFrame) -> DataFrame:
     """Leaves out what is not known; when things went missing behind it, they did behind the record before."""
-    life = Window.partitionBy(_HASH, *_KEY).orderBy(FIRST)
+    life = Window.partitionBy(windows.HASH, *_KEY).orderBy(FIRST)
     running = life.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     told = seen.withColumns({"_following": F.lead(FIRST).over(life), _LIFE: F.count(STATE).over(running)})
     healed = _missed(F.col("_following")).alias(_HEALED)
     record = F.struct(FIRST, LAST, STATE, "stretch", LOG, TOPIC_ID, FACTS)
     # The known record is the first one of its number.
-    known = told.where(F.col(_LIFE) > 0).groupBy(_HASH, *_KEY, _LIFE)
+    known = told.where(F.col(_LIFE) > 0).groupBy(*windows.PLACE, *_KEY, _LIFE)
     grouped = known.agg(F.min(healed).alias(_HEALED), F.min_by(record, FIRST).alias("_record"))
-    return grouped.select(_HASH, *_KEY, _HEALED, "_record.*")
+    return grouped.select(*windows.PLACE, *_KEY, _HEALED, "_record.*")
 
 
 def _missed(following: Column) -> Column:
@@ -81,14 +82,20 @@ def _missed(following: Column) -> Column:
 
 
 def _folded(seen: DataFrame) -> DataFrame:
-    """The last record of each span, with where the span began. All windows share one sort."""
-    life = Window.partitionBy(_HASH, *_KEY).orderBy(FIRST)
+    """The last record of each span, with where the span began. All windows share one sort.
+
+    A window goes on from one thing and rule to the next. The first record of each begins a span, whose sums and ids are
+    its own from then on; what is before it, and what is after the last one, is of another and tells nothing.
+    """
+    life = windows.life(_KEY, FIRST)
     running = life.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     earlier = life.rowsBetween(Window.unboundedPreceding, -1)
-    before = F.lag(F.struct(STATE, "stretch", _HEALED)).over(life)
+    before = F.lag(F.struct(*_KEY, STATE, "stretch", _HEALED)).over(life)
     after = F.lead(F.struct(FIRST, STATE, TOPIC_ID)).over(life)
-    placed = seen.withColumns({"_before": before, "_after": after})
-    goes_on = (F.col(f"_before.{STATE}") == F.col(STATE)) & (F.col("_before.stretch") == F.col("stretch"))
+    same = reduce(and_, (F.col(f"_before.{name}").eqNullSafe(F.col(name)) for name in _KEY))
+    placed = seen.withColumns({"_before": before, "_after": after}).withColumn("_same", same)
+    goes_on = F.col("_same") & (F.col(f"_before.{STATE}") == F.col(STATE))
+    goes_on &= F.col("_before.stretch") == F.col("stretch")
     goes_on &= ~F.coalesce(F.col(f"_before.{_HEALED}") < F.col(FIRST), F.lit(False))
     run = placed.withColumn("_goes_on", F.coalesce(goes_on, F.lit(False)))
     # A run begins without an id: what was known before it is of another one.
@@ -105,7 +112,11 @@ def _folded(seen: DataFrame) -> DataFrame:
     marked = told.withColumn("_new", ~F.col("_goes_on") | renewed)
     begin = F.when(F.col("_new"), F.struct(FIRST, (F.col(_TOTAL) - shown).alias(_TOTAL)))
     found = marked.withColumns(
-        {"_begin": F.last(begin, ignorenulls=True).over(running), "_next_is_new": F.lead("_new").over(life)}
+        {
+            "_begin": F.last(begin, ignorenulls=True).over(running),
+            "_next_is_new": F.lead("_new").over(life),
+            "_after": F.when(F.lead("_same").over(life), F.col("_after")),
+        }
     ).where((F.col(STATE) > KEPT) & F.coalesce("_next_is_new", F.lit(True)))
     another = F.coalesce(F.col("_id") != F.col(f"_after.{TOPIC_ID}"), F.lit(False))
     other = (F.col(f"_after.{STATE}") != F.col(STATE)) | another

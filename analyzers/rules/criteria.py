@@ -1,4 +1,4 @@
-"""Criteria of an audit: by which rules it judges."""
+"""Criteria of an audit: by which rules it judges, and whether it tells or counts what they find."""
 
 from __future__ import annotations
 
@@ -18,10 +18,12 @@ class Criteria:
     Args:
         rules: Their names.
         custom: Rules of the user, of which some may be among them.
+        told: Whether findings are told in words, which takes facts of each; otherwise they are counted only.
     """
 
     rules: frozenset[str]
     custom: tuple[CustomRule, ...] = ()
+    told: bool = True
 
 
 def criteria_of(rules: Collection[str] | Criteria | None) -> Criteria:

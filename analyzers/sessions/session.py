@@ -69,6 +69,8 @@ _ALWAYS = {
 """Set on any session, a Connect server's too."""
 
 _ONE_PLAN = {"spark.sql.adaptive.enabled": "false"}
+_NEVER_FAILING = {"spark.sql.ansi.enabled": "false"}
+"""Of sums that cannot overflow. In ANSI mode each addition makes an object first, which would tell where it fails."""
 _STEP_BY_STEP = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 _QUIET = {
     "spark.ui.enabled": "false",
@@ -174,15 +176,18 @@ def spark_session(
                 yield session
 
 
-def settings_for(partitions: int, remote: str | None = None) -> dict[str, str]:
+def settings_for(partitions: int, remote: str | None = None, *, conditions: bool = True) -> dict[str, str]:
     """Settings for that many partition rows: a small job spends its time on starting tasks, not on rows.
 
     Args:
         partitions: Rows of all snapshots together.
         remote: A Connect server, whose JVMs run already.
+        conditions: Whether rules of the user are judged by, whose conditions are to fail where they cannot be computed.
     """
     pieces = max(FEWEST_PIECES, min(MOST_PIECES, partitions // ROWS_A_PIECE))
     settings = {"spark.sql.shuffle.partitions": str(pieces)}
+    if not conditions:
+        settings |= _NEVER_FAILING
     if partitions <= PLANNED_ONCE:
         settings |= _ONE_PLAN
     if partitions <= FEW_ROWS:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -146,7 +147,7 @@ def audit(
     refuse_beside_baseline(judging.baseline, beside)
     earlier = None if judging.baseline is None else read_baseline(judging.baseline)
     mutes, every, now, own = judging.mutes(), judging.expect_every_ms(), judging.as_of_ms(), session.settings()
-    criteria = judging.criteria()
+    criteria = replace(judging.criteria(), told=not counts or out is not None)
     refuse_without_group(judging.rule or (), wanted.cluster_group or ())
     if out is not None:
         check_free(out)
@@ -169,7 +170,7 @@ def audit(
                 if per_snapshot
                 else running.enter_context(folded_here(selection, session.master, session.remote))
             )
-        tuned = settings_for(partition_rows(read), session.remote)
+        tuned = settings_for(partition_rows(read), session.remote, conditions=bool(criteria.custom))
         spark = running.enter_context(spark_session(session.master, session.remote, {**tuned, **own}))
         with Progress() as progress:
             audited = run_audit(

@@ -18,6 +18,7 @@ from plain.spans import expected_spans, identity, repeated
 
 from analyzers.fleet_audit import run_audit
 from analyzers.reading.folded import folded
+from analyzers.rules.criteria import Criteria
 from kreplica.health.listing import count_all
 from kreplica.health.rules import ALL_RULES
 from kreplica.model.predicates.evaluate import Evaluator
@@ -56,6 +57,8 @@ def test_spans_and_counts_are_those_of_the_snapshots(
         assert fold is not None
         found = run_audit(spark, fold, RULES)
         rows = sorted(map(structs.asdict, found.audit.findings()), key=lambda row: identity(row, "valid_from"))
+        counted = run_audit(spark, fold, Criteria(RULES, told=False))
+    assert (counted.tallies, counted.counts, counted.doubts) == (found.tallies, found.counts, found.doubts)
     assert rows == sorted(expected_spans(snapshots), key=lambda row: identity(row, "valid_from"))
     told = {(one.cluster, one.taken_at): {**one.counts, "unknown": sum(one.unknown.values())} for one in found.counts}
     assert told == {(one.label, one.taken_at): counts_of(one) for one in snapshots}

@@ -95,6 +95,13 @@ def test_no_code_is_compiled_for_few_rows() -> None:
     assert name not in settings_for(session.FEW_ROWS + 1)
 
 
+def test_what_cannot_be_computed_fails_where_conditions_of_the_user_are_judged() -> None:
+    name = "spark.sql.ansi.enabled"
+    assert session._ALWAYS[name] == "true"
+    assert name not in settings_for(1000)
+    assert settings_for(1000, conditions=False)[name] == "false"
+
+
 def test_generated_code_is_not_cut_up_where_java_compiles_methods_of_any_size() -> None:
     name = "spark.sql.codegen.hugeMethodLimit"
     assert int(session._settings_of_own_jvm(settings_for(1000))[name]) > int(session._ALWAYS[name])
