@@ -1,7 +1,8 @@
 """Writes the tables of settings that lose records into a page: ``python docs/generator/loss_table.py docs/losses.md``.
 
 A cell is a search through every state of a model of settings, unless another cell of its row answers it. The largest
-has some million states. It needs numba.
+has some million states. It needs numba. The shortest losses that the simulator can play are written beside the page, as
+plans for ``kreplica whatif run --plan``, into a folder named after it; cells link to them.
 """
 
 from __future__ import annotations
@@ -19,8 +20,10 @@ from kreplica.engine.explorer.explored import retraced
 from kreplica.engine.explorer.model import Model
 from kreplica.engine.explorer.models.settings.models import model_of
 from kreplica.engine.explorer.models.settings.state import SettingsBounds, SettingsState
+from kreplica.engine.plans.file import PlanFile, plan_file_to_json
 from kreplica.engine.rules.replication.acknowledgement import ACKS_ALL
 from kreplica.engine.versions.version import NEVER
+from kreplica.scenarios.counterexamples import replays_of
 
 REPLICAS, RECORDS = 3, 1
 MEMORY = 2 << 30
@@ -42,6 +45,14 @@ class Budget(NamedTuple):
     def within(self, other: Budget) -> bool:
         """True if all that this one allows is allowed by another."""
         return all(one <= more for one, more in zip(self, other, strict=True))
+
+    @property
+    def words(self) -> str:
+        """The faults of each kind, as part of a file's name: ``1-losses-2-stops``; ``no-fault``."""
+        kinds = self._asdict()
+        del kinds["faults"]
+        told = [f"{count}-{kind.replace('_', '-')}" for kind, count in kinds.items() if count]
+        return "-".join(told) or "no-fault"
 
 
 def any_fault(faults: int, losses: int, stops: int) -> Budget:
@@ -84,18 +95,40 @@ class Table:
             settings.append("never" if bounds.flush_messages == NEVER else str(bounds.flush_messages))
         return f"| {' | '.join([*settings, *cells])} |\n"
 
+    def file_of(self, name: str, bounds: SettingsBounds, spent: Budget) -> str:
+        """Name of the plan of a loss in a row of the table."""
+        acks = f"all-min-isr-{bounds.min_isr}" if bounds.acks == ACKS_ALL else "1"
+        settings = [name, f"acks-{acks}", "unclean" if bounds.unclean else "clean"]
+        if self.flushes:
+            settings.append("never-flushed" if bounds.flush_messages == NEVER else f"flushed-{bounds.flush_messages}")
+        return "-".join([*settings, spent.words]) + ".json"
+
     def title(self) -> str:
         """The first lines of the table."""
         names = ["model", "acks", "min ISR", "unclean", *(["flush.messages"] if self.flushes else []), *self.budgets]
         return f"| {' | '.join(names)} |\n|{' --- |' * len(names)}\n"
 
-    def text(self) -> str:
-        """The whole table."""
+    def text(self, folder: Path) -> str:
+        """The whole table, and the plans that its cells link to.
+
+        Args:
+            folder: Where plans are written.
+        """
         lines = [self.title()]
         for name, bounds in self.rows():
-            lines.append(self.row(name, bounds, cells(name, bounds, list(self.budgets.values()))))
+            found = losses(name, bounds, list(self.budgets.values()))
+            cells = [HOLDS if loss is None else self.cell(name, bounds, loss, folder) for loss in found]
+            lines.append(self.row(name, bounds, cells))
             print(lines[-1], end="", file=sys.stderr, flush=True)
         return "".join(lines)
+
+    def cell(self, name: str, bounds: SettingsBounds, loss: Loss, folder: Path) -> str:
+        """The number of steps of a loss; a link to its plan, which is written, where it has one."""
+        if loss.plan is None:
+            return str(loss.steps)
+        file = folder / self.file_of(name, bounds, loss.spent)
+        file.write_bytes(plan_file_to_json(loss.plan))
+        return f"[{loss.steps}]({folder.name}/{file.name})"
 
 
 _COUNTS = ((1, 1, 1), (2, 2, 2), (3, 0, 0), (3, 0, 3), (3, 1, 0), (3, 1, 1), (3, 1, 2), (3, 3, 3))
@@ -127,14 +160,30 @@ POWER = Table(
 TABLES = (FAULTS, POWER)
 
 
-def loss(model: Model) -> tuple[int, Budget] | None:
-    """Length of the shortest loss and the faults that it takes; None if there is none."""
+class Loss(NamedTuple):
+    """The shortest loss of a model.
+
+    Args:
+        steps: Its length.
+        spent: The faults that it takes.
+        plan: The same as faults of a run; None if it cannot be played.
+    """
+
+    steps: int
+    spent: Budget
+    plan: PlanFile | None
+
+
+def loss(model: Model) -> Loss | None:
+    """The shortest loss; None if there is none."""
     found = compiled_search.search(model, model.invariants, MEMORY)
     assert found.broken or found.complete
     if not found.broken:
         return None
-    states = found.broken[model.invariants[0].name]
-    return len(states) - 1, spent(model, states)
+    invariant = model.invariants[0].name
+    states = found.broken[invariant]
+    replay = replays_of(model, {invariant: retraced(model, states)}).get(invariant)
+    return Loss(len(states) - 1, spent(model, states), replay and replay.file)
 
 
 def spent(model: Model, states: Sequence[SettingsState]) -> Budget:
@@ -146,29 +195,33 @@ def spent(model: Model, states: Sequence[SettingsState]) -> Budget:
     return Budget(len(faults), **Counter(faults))
 
 
-def cells(name: str, settings: SettingsBounds, budgets: Sequence[Budget]) -> list[str]:
-    """The cells of a row: steps of the shortest loss, or that there is none.
+def losses(name: str, settings: SettingsBounds, budgets: Sequence[Budget]) -> list[Loss | None]:
+    """The shortest loss of each budget, None where there is none.
 
     Largest budgets come first. What holds of one holds of all within it. What a shortest loss does not spend, it does
     not need: it is the shortest of each budget between the one that it spends and the one that it was found with.
     """
-    found: dict[Budget, str] = {}
+    found: dict[Budget, Loss | None] = {}
     for budget in sorted(budgets, reverse=True, key=sum):
         if budget in found:
             continue
         lost = loss(model_of(name, settings._replace(**budget._asdict())))
         for other in budgets:
-            if other.within(budget) and (lost is None or lost[1].within(other)):
-                found[other] = HOLDS if lost is None else str(lost[0])
+            if other.within(budget) and (lost is None or lost.spent.within(other)):
+                found[other] = lost
     return [found[budget] for budget in budgets]
 
 
 def main(page: Path) -> None:
-    """Writes each table between its marks."""
+    """Writes each table between its marks, and its plans anew."""
+    folder = page.with_suffix("")
+    folder.mkdir(exist_ok=True)
+    for old in folder.glob("*.json"):
+        old.unlink()
     for table in TABLES:
         before, _, rest = page.read_text(encoding="utf-8").partition(table.begin)
         after = rest.partition(table.end)[2]
-        page.write_text(f"{before}{table.begin}\n{table.text()}\n{table.end}{after}", encoding="utf-8")
+        page.write_text(f"{before}{table.begin}\n{table.text(folder)}\n{table.end}{after}", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
@@ -22,11 +23,13 @@ from kreplica.engine.explorer.models.settings.models import VERSIONS, model_of
 from kreplica.engine.explorer.models.settings.state import SettingsBounds, SettingsState, log_end
 from kreplica.engine.explorer.models.settings.trace import events_of, seen
 from kreplica.engine.explorer.plain_search import search
+from kreplica.engine.plans.file import plan_file_from_json
 from kreplica.engine.rules.replication.acknowledgement import ACKS_ALL
 from kreplica.engine.rules.replication.log_truncation import truncate_by_leader_epoch
 from kreplica.engine.trace import Kind
 from kreplica.engine.versions.version import NEVER
 from kreplica.report.log_strips import log_strips
+from kreplica.scenarios.power_counterexamples import played_without_power
 
 PLENTY = 2**30
 ROOT = Path(__file__).parents[5]
@@ -241,7 +244,8 @@ def test_a_table_of_the_page_has_every_row_and_the_verdicts_of_counted_copies(
     for line, (name, settings) in zip(lines, wanted.rows(), strict=True):
         cells = [each.strip() for each in line.strip("|").split("|")][-len(wanted.budgets) :]
         assert f"{line}\n" == wanted.row(name, settings, cells)
-        for told, budget in zip(cells, wanted.budgets.values(), strict=True):
+        for cell, budget in zip(cells, wanted.budgets.values(), strict=True):
+            told = cell.lstrip("[").partition("]")[0]
             bounds = settings._replace(**budget._asdict())
             assert (told != tables.HOLDS) == judge(name, bounds), (name, bounds)
             if bounds.acks == 1 or (
@@ -268,8 +272,31 @@ def test_cells_that_others_answer_are_those_of_a_search_of_their_own(monkeypatch
     for name, min_isr, unclean in product((WITHOUT_ELR, WITH_ELR), (1, 2), (False, True)):
         settings = SettingsBounds(2, 1, ACKS_ALL, min_isr, unclean, 0, 0, 0)
         each = [steps_to_loss(name, settings._replace(**budget._asdict())) for budget in budgets]
-        assert tables.cells(name, settings, budgets) == [str(steps or tables.HOLDS) for steps in each]
+        assert [lost and lost.steps for lost in tables.losses(name, settings, budgets)] == each
     assert len(asked) < 8 * len(budgets) / 2
+
+
+def test_every_run_that_a_cell_links_to_loses_the_record() -> None:
+    """Played anew by the simulator, each with the settings and the release of its row; no file is left over."""
+    tables = loss_table()
+    page = ROOT / "docs" / "losses.md"
+    text, linked = page.read_text(encoding="utf-8"), set[str]()
+    for table in tables.TABLES:
+        for line in text.partition(table.begin)[2].partition(table.end)[0].strip().splitlines()[2:]:
+            row = line.split("|")[1:-1]
+            for name in re.findall(r"\[\d+\]\(losses/(.+?)\)", line):
+                file = plan_file_from_json((page.with_suffix("") / name).read_bytes(), name)
+                assert name.startswith(f"{row[0].strip()}-acks-{row[1].strip()}-"), name
+                if row[1].strip() == "all":
+                    assert file.settings["min.insync.replicas"] == row[2].strip(), name
+                if name in linked:
+                    continue
+                linked.add(name)
+                run = played_without_power(file)
+                assert not run.outcome.is_safe, name
+                assert run.version.name == VERSIONS[row[0].strip()].name
+    assert linked == {each.name for each in page.with_suffix("").iterdir()}
+    assert len(linked) > 50
 
 
 @pytest.mark.slow
