@@ -42,11 +42,11 @@ from kreplica.scenarios.answer_counterexamples import plan_of_answers, played_an
 from kreplica.scenarios.library.truncation.counterexample import SCENARIO
 from kreplica.scenarios.playing import Run, play
 from kreplica.scenarios.power_counterexamples import (
+    hearing_at_once,
     keeping_logs,
-    loses_logs,
-    mending,
+    mendings,
     played_without_power,
-    power_plan,
+    power_plans,
 )
 
 FLAWED = {
@@ -171,17 +171,25 @@ def replay_of_power(model: Model, steps: Sequence[Taken]) -> Replay | None:
         model: The model.
         steps: The counterexample.
     """
-    file = power_plan(model, steps)
-    mends = mending(file) if file is not None else None
-    if file is None or (mends is None and not loses_logs(file)):
-        return None
+    found = (_mended(file) for file in power_plans(model, steps))
+    return next((one for one in found if one is not None), None)
+
+
+def _mended(file: PlanFile) -> Replay | None:
     run = played_without_power(file)
     if run.outcome.is_safe:
         return None
     where = "three brokers, and controllers that go on"
-    if mends is None:
-        return Replay(file, run, played_without_power(keeping_logs(file)), where, otherwise=["logs kept"])
-    return Replay(file, run, played_without_power(file, mends), where, mends)
+    for mends in mendings(file):
+        mended = played_without_power(file, mends)
+        if mended.outcome.is_safe:
+            return Replay(file, run, mended, where, mends)
+    others = {"logs kept": keeping_logs(file), "decisions heard at once": hearing_at_once(file)}
+    for words, other in others.items():
+        mended = played_without_power(other)
+        if mended.outcome.is_safe:
+            return Replay(file, run, mended, where, otherwise=[words])
+    return None
 
 
 def played(file: PlanFile, version: str) -> Run:

@@ -7,7 +7,12 @@ A broker that expires in a counterexample does so in the run by itself, once its
 or fetches it does at once. In the plan is what fails and starts again, a preferred election, and what keeps brokers
 apart: a follower that does not fetch a record has no link to the leader, a broker that runs and is fenced none to the
 controllers. Records are written at the beginning, when that broker leads with which the counterexample begins. A run
-may come to less: its sessions end in the order in which brokers went down.
+may come to less.
+
+A second plan of the same holds brokers back: one that hears late of a decision, with the next one, has no link to the
+controllers meanwhile, for less than its session; who is fenced in that time stops cleanly, which takes effect at once;
+and a follower of a later leader, too, has no link to it until it fetches. A session that has to end before that of a
+broker which went down earlier loses its link so much sooner.
 """
 
 from __future__ import annotations
@@ -34,11 +39,13 @@ from kreplica.engine.fault_plan import (
     Reassign,
     Start,
     Step,
+    Stop,
     in_order,
 )
 from kreplica.engine.plans.file import PlanFile
 from kreplica.engine.plans.omissions import LeaveOut
 from kreplica.engine.plans.omissions import without as leaving_out
+from kreplica.engine.rules.replication.replica_set import NO_LEADER
 from kreplica.engine.settings import parse
 from kreplica.engine.setup import FIRST_CONTROLLER, MILLISECOND, SECOND
 from kreplica.model.settings import MIN_ISR, UNCLEAN
@@ -51,8 +58,9 @@ REPLICAS, PRODUCER = 3, "producer"
 JUST_BEFORE_WRITES = 900 * MILLISECOND
 BEGIN, APART = 10 * SECOND, 2 * SECOND
 """Time of the first step that the plan has, and from one to the next."""
-SESSION = 15 * SECOND
-"""Time after which the controller has fenced every broker that is down: broker.session.timeout.ms is 9,000."""
+TIME_OUT, SESSION = 9 * SECOND, 15 * SECOND
+"""broker.session.timeout.ms, and the time after which the controller has fenced every broker that is down."""
+SHORTLY = 100 * MILLISECOND
 LAG_MS = 5_000
 """replica.lag.time.max.ms where a follower leaves the ISR: one without a link has left by the first step of the plan,
 one that goes down then has not by the third.
@@ -64,10 +72,12 @@ FLUSHING = {FLUSH: "1"}
 """The setting that keeps what a loss of power takes."""
 ALL_IN_SYNC = {ACKS: "all"}
 """The setting that keeps what the leader alone has acknowledged."""
+CLEAN = {UNCLEAN: "false"}
+"""The setting that elects nobody who was out of sync."""
 
 
-def power_plan(model: Model, steps: Sequence[Taken]) -> PlanFile | None:
-    """The plan of a counterexample; None if no release is like the model, or it has steps that a plan has not.
+def power_plans(model: Model, steps: Sequence[Taken]) -> list[PlanFile]:
+    """Plans of a counterexample, the simplest first; none if no release is like the model, or no plan has such steps.
 
     Args:
         model: One of the models of settings.
@@ -75,39 +85,49 @@ def power_plan(model: Model, steps: Sequence[Taken]) -> PlanFile | None:
     """
     begins = _begins(model, steps)
     if model.name not in ("settings-3.9", "settings-4.1") or begins is None or len(begins.leader) != REPLICAS:
-        return None
+        return []
     names = [step.action.name for step in steps]
-    loses_records = "lose-log" in names or any(name.endswith("lose-power") for name in names)
-    if set(names) - _KNOWN - _BY_THEMSELVES or not (loses_records or begins.acks_all[0] == 0):
-        return None
-    translation = _Translation(begins, steps)
-    if not translation.writes_first:
-        return None
-    return PlanFile(
-        scenario=SCENARIO.name,
-        kafka_version=VERSIONS[model.name].name,
-        settings=_settings(begins, names),
-        leave_out=LeaveOut(records={PRODUCER: (0, names.count("write"))}),
-        steps=translation.plan(),
-    )
+    translations = [_Translation(begins, steps, held_back) for held_back in (False, True)]
+    if set(names) - _KNOWN - _BY_THEMSELVES or not translations[0].writes_first:
+        return []
+    return [
+        PlanFile(
+            scenario=SCENARIO.name,
+            kafka_version=VERSIONS[model.name].name,
+            settings=_settings(begins, names),
+            leave_out=LeaveOut(records={PRODUCER: (0, names.count("write"))}),
+            steps=one.plan(),
+        )
+        for one in translations
+    ]
 
 
-def mending(file: PlanFile) -> Mapping[str, str] | None:
-    """The setting that keeps what a plan loses; None if the plan has it already, or a log is lost whatever is set."""
+def mendings(file: PlanFile) -> list[Mapping[str, str]]:
+    """Settings of which one may keep what a plan loses, each alone; none where the plan has them all already."""
+    found: list[Mapping[str, str]] = []
     if file.settings.get(ACKS) == "1":
-        return ALL_IN_SYNC
-    return None if FLUSH in file.settings or loses_logs(file) else FLUSHING
-
-
-def loses_logs(file: PlanFile) -> bool:
-    """True if a broker comes back with an empty disk."""
-    return any(isinstance(step.do, DiskLoss) for step in file.steps)
+        found.append(ALL_IN_SYNC)
+    if FLUSH not in file.settings and any(isinstance(step.do, PowerLoss) for step in file.steps):
+        found.append(FLUSHING)
+    if file.settings[UNCLEAN] == "true":
+        found.append(CLEAN)
+    return found
 
 
 def keeping_logs(file: PlanFile) -> PlanFile:
     """The plan with crashes in place of disks that are lost."""
     steps = (Step(step.when, Crash(step.do.node)) if isinstance(step.do, DiskLoss) else step for step in file.steps)
     return changed(file, steps=tuple(steps))
+
+
+def hearing_at_once(file: PlanFile) -> PlanFile:
+    """The plan without what keeps a broker from hearing of a decision in time."""
+    return changed(file, steps=tuple(step for step in file.steps if not _holds_back(step.do)))
+
+
+def _holds_back(action: AnyAction) -> bool:
+    """True of a link to a controller that is cut for less than a session."""
+    return isinstance(action, Cut) and action.target.startswith("controller") and action.duration < TIME_OUT
 
 
 def played_without_power(file: PlanFile, others: Mapping[str, str] | None = None) -> Run:
@@ -154,10 +174,12 @@ class _Translation:
     Args:
         begins: The state in which it begins.
         steps: Its steps.
+        held_back: Whether brokers hear, fetch and are fenced when the steps have it, not as soon as they can.
     """
 
     begins: SettingsState
     steps: Sequence[Taken]
+    held_back: bool
 
     @property
     def writes_first(self) -> bool:
@@ -176,24 +198,85 @@ class _Translation:
     def plan(self) -> tuple[Step, ...]:
         """The plan."""
         times = self._times()
-        apart, fenced = self._kept_apart(times), self._cut_off(times)
-        return in_order(sorted([*self._first_leader(), *apart, *fenced, *self._failing(times)], key=_time))
+        links = [*self._kept_apart(times), *self._of_later_leaders(times), *self._cut_off(times), *self._deaf(times)]
+        return in_order(sorted([*self._first_leader(), *links, *self._failing(times)], key=_time))
+
+    def _before(self, place: int) -> SettingsState:
+        state: SettingsState = self.steps[place - 1].state if place else self.begins
+        return state
 
     def _times(self) -> list[int]:
         """The time of each step; what takes place by itself has that of the next one."""
-        time, failed, found = BEGIN, BEGIN, []
-        for step in self.steps:
+        begin = BEGIN + (SESSION if any(self._ends_sooner(place) for place in range(len(self.steps))) else 0)
+        heard = {last for _, _, last in self._late()}
+        time, failed, found = begin, begin, []
+        for place, step in enumerate(self.steps):
             name = step.action.name
             if name == "expire":
                 time = max(time, failed + SESSION)
             found.append(time)
-            if name == "cut-off":
+            at_once = self._stops(place) or self._ends_sooner(place)
+            if name == "cut-off" and not at_once:
                 time += SESSION
             elif name in _FAILS:
                 failed = time
-            if name in (*_FAILS, "start", "elect-preferred"):
+            if name in (*_FAILS, "start", "elect-preferred") or at_once or place in heard:
                 time += APART
         return found
+
+    def _late(self) -> list[tuple[int, int, int]]:
+        """Brokers that hear late of a decision, with the next: replica, place of the decision, place where it hears."""
+        found = list[tuple[int, int, int]]()
+        for replica in range(REPLICAS) if self.held_back else ():
+            unheard = list[int]()
+            for place, step in enumerate(self.steps):
+                if (step.action.name, *step.chosen) == ("hear", replica):
+                    if len(unheard) > 1:
+                        found.append((replica, unheard[0], place))
+                    unheard = []
+                elif _is_gone(step.state, replica):
+                    unheard = []
+                elif step.state.true_epoch[0] != self._before(place).true_epoch[0]:
+                    unheard.append(place)
+        return found
+
+    def _stops(self, place: int) -> bool:
+        """True if a broker is fenced while another one is held back, and takes no part any more."""
+        step = self.steps[place]
+        if step.action.name != "cut-off" or not any(first <= place < last for _, first, last in self._late()):
+            return False
+        (replica,) = step.chosen
+        later = self.steps[place + 1 :]
+        return not any((one.state.active[0] >> replica) & 1 or one.chosen[:1] == (replica,) for one in later)
+
+    def _ends_sooner(self, place: int) -> bool:
+        """True if a broker that runs is fenced while the session of one that has failed goes on."""
+        if not self.held_back or self.steps[place].action.name != "cut-off":
+            return False
+        before = self._before(place)
+        return bool(before.active[0] & ~before.running[0])
+
+    def _deaf(self, times: Sequence[int]) -> Iterator[Step]:
+        """Keeps brokers that hear late from the controllers."""
+        for replica, first, last in self._late():
+            yield from self._from_controllers(replica, times[first] - SHORTLY, times[last])
+
+    def _of_later_leaders(self, times: Sequence[int]) -> Iterator[Step]:
+        """Keeps those from a later leader that do not fetch its records while it leads."""
+        elected = [
+            place
+            for place, step in enumerate(self.steps)
+            if step.state.true_epoch[0] != self._before(place).true_epoch[0]
+        ]
+        for place, end in zip(elected, [*elected[1:], None], strict=True) if self.held_back else ():
+            leader, term = self.steps[place].state.true_leader[0], [step.state for step in self.steps[place:end]]
+            if leader == NO_LEADER:
+                continue
+            until = SCENARIO.setup.duration if end is None else times[end] + SECOND
+            for replica in range(REPLICAS):
+                if max(log_end(state, replica) for state in term) < log_end(term[-1], leader):
+                    begin = times[place] - SHORTLY
+                    yield _at(begin, Cut(_node(leader), _node(replica), until - begin))
 
     def _first_leader(self) -> Iterator[Step]:
         """Has another than the preferred replica lead before records are written."""
@@ -221,20 +304,25 @@ class _Translation:
     def _cut_off(self, times: Sequence[int]) -> Iterator[Step]:
         """Keeps a broker that is fenced while it runs from the controllers until it is active again, or goes down."""
         for place, step in enumerate(self.steps):
-            if step.action.name != "cut-off":
+            if step.action.name != "cut-off" or self._stops(place):
                 continue
             (replica,) = step.chosen
             later = range(place + 1, len(self.steps))
             back = next((at for at in later if _returns(self.steps[at].state, replica)), None)
             until = SCENARIO.setup.duration if back is None else times[back]
-            for controller in range(SCENARIO.setup.controllers):
-                cut = Cut(_node(replica), f"controller-{FIRST_CONTROLLER + controller}", until - times[place])
-                yield _at(times[place], cut)
+            sooner = TIME_OUT if self._ends_sooner(place) else 0
+            yield from self._from_controllers(replica, times[place] - sooner, until)
+
+    def _from_controllers(self, replica: int, begin: int, until: int) -> Iterator[Step]:
+        for controller in range(SCENARIO.setup.controllers):
+            yield _at(begin, Cut(_node(replica), f"controller-{FIRST_CONTROLLER + controller}", until - begin))
 
     def _failing(self, times: Sequence[int]) -> Iterator[Step]:
-        for step, time in zip(self.steps, times, strict=True):
+        for place, (step, time) in enumerate(zip(self.steps, times, strict=True)):
             name, chosen = step.action.name, step.chosen
-            if name == "crash":
+            if self._stops(place):
+                yield _at(time, Stop(_node(chosen[0])))
+            elif name == "crash":
                 yield _at(time, Crash(_node(chosen[0])))
             elif name == "lose-log":
                 yield _at(time, DiskLoss(_node(chosen[0])))
@@ -248,6 +336,11 @@ class _Translation:
                 yield _at(time, Start(_node(chosen[0])))
             elif name == "elect-preferred":
                 yield _at(time, ElectPreferred(PARTITION))
+
+
+def _is_gone(state: SettingsState, replica: int) -> bool:
+    """True if a broker does not run, or is fenced."""
+    return not (state.running[0] >> replica) & 1 or not (state.active[0] >> replica) & 1
 
 
 def _returns(state: SettingsState, replica: int) -> bool:

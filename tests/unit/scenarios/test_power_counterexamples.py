@@ -179,6 +179,54 @@ def test_a_log_that_is_lost_is_a_disk_that_is_empty_when_its_broker_starts(case:
     assert leaders(found.run.events)[-1] == leaders(events_of(model.initial, steps))[-1]
 
 
+CUT_OFF = BOUNDS._replace(faults=3, cut_offs=3, power_losses_of_all=0, first_leader=1)
+MISSED_EPOCH = (
+    *(("write", 1), ("fetch", 2), ("fetch", 2), ("elect-preferred", 0), ("hear", 0), ("hear", 2), ("fetch", 2)),
+    *(("cut-off", 0), ("hear", 1), ("cut-off", 1), ("hear", 2)),
+)
+"""Broker 2 leads again, hears of both decisions at once, and commits what broker 3 has cut (Partition.makeLeader)."""
+HELD_BACK = {
+    "an unclean election": (
+        (WITHOUT_ELR, CUT_OFF._replace(unclean=True, min_isr=1)),
+        (("write", 0), ("shrink-isr", 0, 1), ("shrink-isr", 0, 2), ("cut-off", 0), ("hear", 1)),
+        "unclean.leader.election.enable=false",
+    ),
+    "an unclean election after another": (
+        (WITH_ELR, CUT_OFF._replace(unclean=True)),
+        (
+            *(("write", 0), ("fetch", 1), ("fetch", 1), ("shrink-isr", 0, 2), ("cut-off", 0), ("hear", 1)),
+            *(("cut-off", 1), ("hear", 2)),
+        ),
+        "unclean.leader.election.enable=false",
+    ),
+    "an epoch that was missed": ((WITHOUT_ELR, CUT_OFF._replace(first_leader=2)), MISSED_EPOCH, "heard at once"),
+    "the same with an ELR": ((WITH_ELR, CUT_OFF._replace(first_leader=2)), MISSED_EPOCH, "heard at once"),
+    "a session that ends before that of who failed earlier": (
+        (WITHOUT_ELR, CUT_OFF._replace(losses=1)),
+        (
+            *(("write", 0), ("fetch", 1), ("fetch", 1), ("lose-log", 1), ("shrink-isr", 0, 2), ("cut-off", 0)),
+            *(("expire", 1), ("start", 1), ("unfence", 1), ("hear", 1)),
+        ),
+        "logs kept",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", HELD_BACK)
+def test_a_broker_that_hears_late_or_does_not_fetch_loses_its_links_meanwhile(case: str) -> None:
+    (name, bounds), choices, mends = HELD_BACK[case]
+    model = model_of(name, bounds)
+    steps = taken(model, choices)
+    found = replay_of_power(model, steps)
+    assert found is not None
+    assert found.run.missed == ()
+    assert found.run.outcome.histories.lost == ("m1",)
+    assert found.mended.outcome.is_safe
+    assert found.names[1].endswith(mends)
+    after = leaders(one for one in found.run.events if one.time >= BEGIN)
+    assert after == leaders(events_of(model.initial, steps))
+
+
 def leaders(events: Iterable[Event]) -> list[int]:
     """Brokers that became leader, one after the other."""
     return [int(event.node.partition("-")[2]) for event in events if event.kind == Kind.BECAME_LEADER]
