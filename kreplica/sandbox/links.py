@@ -187,6 +187,8 @@ async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, way:
         if way.open.is_set():
             await pieces.put((0.0, b""))
             await writing
+        else:
+            writing.cancel()  # now: once the way is open it may be the first to go on
         await way.open.wait()
     finally:
         writing.cancel()

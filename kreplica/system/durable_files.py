@@ -131,6 +131,8 @@ def write_whole(path: Path, content: bytes, *, replace: bool, mode: int = 0o666)
     if there is not None and replace and not stat.S_ISREG(there.st_mode):
         path.write_bytes(content)
         return
+    if there is not None and not replace:
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
     if there is not None:
         mode = stat.S_IMODE(there.st_mode)
     path = path.resolve() if replace else path

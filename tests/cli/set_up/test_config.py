@@ -90,6 +90,17 @@ def test_no_file_is_no_error_for_list(kreplica: Any, monkeypatch: pytest.MonkeyP
     assert kreplica("config", "show").code == 2
 
 
+def test_init_writes_over_nothing(kreplica: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.toml").write_text("# mine\n", encoding="utf-8")
+    for taken in (".", "..", tmp_path, "mine.toml"):
+        ended = kreplica("config", "init", "--config", taken)
+        assert ended.code == 2
+        assert "exists already" in ended.err
+    assert (tmp_path / "mine.toml").read_text(encoding="utf-8") == "# mine\n"
+    assert [file.name for file in tmp_path.iterdir()] == ["mine.toml"]
+
+
 @pytest.mark.parametrize("ending", ["\n", "\r\n"])
 def test_use_changes_one_line_and_nothing_else(kreplica: Any, contexts: Path, ending: str) -> None:
     contexts.write_bytes(CONTEXTS.replace("\n", ending).encode())

@@ -111,6 +111,7 @@ def test_what_was_cut_is_lost_with_its_connection(links: Links, echo: Echo) -> N
     with connected(links) as to:
         links.cut(1, 2)
         to.sendall(b"lost")
+        time.sleep(0.3)  # the proxy has read it before the connection ends
     time.sleep(2)  # until the proxy has seen the end of the connection
     links.restore(1, 2)
     with connected(links):
