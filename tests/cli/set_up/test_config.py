@@ -91,14 +91,16 @@ def test_no_file_is_no_error_for_list(kreplica: Any, monkeypatch: pytest.MonkeyP
 
 
 def test_init_writes_over_nothing(kreplica: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "mine.toml").write_text("# mine\n", encoding="utf-8")
-    for taken in (".", "..", tmp_path, "mine.toml"):
+    folder, written = tmp_path / "own", tmp_path / "own" / "mine.toml"
+    folder.mkdir()
+    written.write_text("# mine\n", encoding="utf-8")
+    monkeypatch.chdir(folder)
+    for taken in (".", "..", folder, "mine.toml"):
         ended = kreplica("config", "init", "--config", taken)
         assert ended.code == 2
         assert "exists already" in ended.err
-    assert (tmp_path / "mine.toml").read_text(encoding="utf-8") == "# mine\n"
-    assert [file.name for file in tmp_path.iterdir()] == ["mine.toml"]
+    assert written.read_text(encoding="utf-8") == "# mine\n"
+    assert list(folder.iterdir()) == [written]
 
 
 @pytest.mark.parametrize("ending", ["\n", "\r\n"])
