@@ -9,10 +9,11 @@ apart: a follower that does not fetch a record has no link to the leader, a brok
 controllers. Records are written at the beginning, when that broker leads with which the counterexample begins. A run
 may come to less.
 
-A second plan of the same holds brokers back: one that hears late of a decision, with the next one, has no link to the
-controllers meanwhile, for less than its session; who is fenced in that time stops cleanly, which takes effect at once;
-and a follower of a later leader, too, has no link to it until it fetches. A session that has to end before that of a
-broker which went down earlier loses its link so much sooner.
+A second plan of the same holds brokers back. A leader that hears late that it was replaced, and at once that it leads
+again, has no link to the controllers meanwhile, for less than its session; who is fenced in that time stops cleanly,
+which takes effect at once, and starts again where it comes back. A follower of a later leader, too, has no link to it
+until it fetches. A session that has to end before that of a broker which went down earlier loses its link so much
+sooner.
 """
 
 from __future__ import annotations
@@ -58,6 +59,8 @@ REPLICAS, PRODUCER = 3, "producer"
 JUST_BEFORE_WRITES = 900 * MILLISECOND
 BEGIN, APART = 10 * SECOND, 2 * SECOND
 """Time of the first step that the plan has, and from one to the next."""
+STOPPED, RESTART = 4 * SECOND, 10 * SECOND
+"""Time until a broker that was asked to stop has done so, and until it is in sync once it starts again after that."""
 TIME_OUT, SESSION = 9 * SECOND, 15 * SECOND
 """broker.session.timeout.ms, and the time after which the controller has fenced every broker that is down."""
 SHORTLY = 100 * MILLISECOND
@@ -205,10 +208,15 @@ class _Translation:
         state: SettingsState = self.steps[place - 1].state if place else self.begins
         return state
 
+    def _elects(self, place: int) -> bool:
+        """True if a leader epoch begins by a step."""
+        return bool(self.steps[place].state.true_epoch[0] != self._before(place).true_epoch[0])
+
     def _times(self) -> list[int]:
         """The time of each step; what takes place by itself has that of the next one."""
         begin = BEGIN + (SESSION if any(self._ends_sooner(place) for place in range(len(self.steps))) else 0)
         heard = {last for _, _, last in self._late()}
+        back = {back for place in range(len(self.steps)) if (back := self._starts_again(place)) is not None}
         time, failed, found = begin, begin, []
         for place, step in enumerate(self.steps):
             name = step.action.name
@@ -222,32 +230,47 @@ class _Translation:
                 failed = time
             if name in (*_FAILS, "start", "elect-preferred") or at_once or place in heard:
                 time += APART
+            if place in back:
+                time += RESTART
         return found
 
     def _late(self) -> list[tuple[int, int, int]]:
-        """Brokers that hear late of a decision, with the next: replica, place of the decision, place where it hears."""
+        """Leaders that hear late that they were replaced, and at once that they lead again.
+
+        Returns:
+            Replica, place of the first decision that it misses, place where it hears.
+        """
         found = list[tuple[int, int, int]]()
         for replica in range(REPLICAS) if self.held_back else ():
             unheard = list[int]()
             for place, step in enumerate(self.steps):
                 if (step.action.name, *step.chosen) == ("hear", replica):
-                    if len(unheard) > 1:
+                    led = self._before(place).leader[replica] == replica
+                    if len(unheard) > 1 and led and step.state.leader[replica] == replica:
                         found.append((replica, unheard[0], place))
                     unheard = []
                 elif _is_gone(step.state, replica):
                     unheard = []
-                elif step.state.true_epoch[0] != self._before(place).true_epoch[0]:
+                elif self._elects(place):
                     unheard.append(place)
         return found
 
     def _stops(self, place: int) -> bool:
-        """True if a broker is fenced while another one is held back, and takes no part any more."""
-        step = self.steps[place]
-        if step.action.name != "cut-off" or not any(first <= place < last for _, first, last in self._late()):
-            return False
-        (replica,) = step.chosen
-        later = self.steps[place + 1 :]
-        return not any((one.state.active[0] >> replica) & 1 or one.chosen[:1] == (replica,) for one in later)
+        """True if a broker is fenced while another one is held back."""
+        late = any(first <= place < last for _, first, last in self._late())
+        return late and self.steps[place].action.name == "cut-off"
+
+    def _lasts(self, place: int) -> int:
+        """Time until a step that ends a leader's time has taken effect."""
+        return SESSION if self.steps[place].action.name == "cut-off" and not self._stops(place) else SECOND
+
+    def _starts_again(self, place: int) -> int | None:
+        """Place of the step by which a broker that stopped is active again; None if it takes no part any more."""
+        if not self._stops(place):
+            return None
+        (replica,) = self.steps[place].chosen
+        later = range(place + 1, len(self.steps))
+        return next((at for at in later if (self.steps[at].state.active[0] >> replica) & 1), None)
 
     def _ends_sooner(self, place: int) -> bool:
         """True if a broker that runs is fenced while the session of one that has failed goes on."""
@@ -263,16 +286,12 @@ class _Translation:
 
     def _of_later_leaders(self, times: Sequence[int]) -> Iterator[Step]:
         """Keeps those from a later leader that do not fetch its records while it leads."""
-        elected = [
-            place
-            for place, step in enumerate(self.steps)
-            if step.state.true_epoch[0] != self._before(place).true_epoch[0]
-        ]
+        elected = [place for place in range(len(self.steps)) if self._elects(place)]
         for place, end in zip(elected, [*elected[1:], None], strict=True) if self.held_back else ():
             leader, term = self.steps[place].state.true_leader[0], [step.state for step in self.steps[place:end]]
             if leader == NO_LEADER:
                 continue
-            until = SCENARIO.setup.duration if end is None else times[end] + SECOND
+            until = SCENARIO.setup.duration if end is None else times[end] + self._lasts(end)
             for replica in range(REPLICAS):
                 if max(log_end(state, replica) for state in term) < log_end(term[-1], leader):
                     begin = times[place] - SHORTLY
@@ -322,6 +341,8 @@ class _Translation:
             name, chosen = step.action.name, step.chosen
             if self._stops(place):
                 yield _at(time, Stop(_node(chosen[0])))
+                if (back := self._starts_again(place)) is not None:
+                    yield _at(times[back] + STOPPED, Start(_node(chosen[0])))
             elif name == "crash":
                 yield _at(time, Crash(_node(chosen[0])))
             elif name == "lose-log":

@@ -24,6 +24,8 @@ from kreplica.errors import KreplicaError
 from kreplica.fleet.finding import Certainty
 from kreplica.fleet.incidents.fleet import FoundIncidents
 from kreplica.fleet.incidents.rows import IncidentRow
+from kreplica.model.snapshot import ClusterSnapshot
+from kreplica.model.tables.table import Table
 from kreplica.sandbox import Mode, Sandbox
 from kreplica.sources import Facet
 
@@ -88,9 +90,15 @@ class Recording:
                 snapshot = kreplica.read_snapshot(self.handle, Facet.HEALTH | Facet.TOPIC_CONFIGS)
             except KreplicaError:
                 continue  # the broker that was asked is the one that has just gone
-            kreplica.write_snapshot(replace(snapshot, taken_at=asked), self.dumps)
+            kreplica.write_snapshot(replace(with_room(snapshot), taken_at=asked), self.dumps)
             self.snapshots += 1
             self._over.wait(0.5)
+
+
+def with_room(snapshot: ClusterSnapshot) -> ClusterSnapshot:
+    """The snapshot with volumes that are half full, however full the one of this machine is."""
+    rows = [{**row, "usable_bytes": row["total_bytes"] // 2} for row in snapshot.log_dirs.rows()]
+    return replace(snapshot, log_dirs=Table.from_rows(snapshot.log_dirs.schema, rows))
 
 
 @pytest.mark.timeout(600)

@@ -201,6 +201,14 @@ HELD_BACK = {
     ),
     "an epoch that was missed": ((WITHOUT_ELR, CUT_OFF._replace(first_leader=2)), MISSED_EPOCH, "heard at once"),
     "the same with an ELR": ((WITH_ELR, CUT_OFF._replace(first_leader=2)), MISSED_EPOCH, "heard at once"),
+    "an epoch that was missed, and who led in it comes back": (
+        (WITHOUT_ELR, CUT_OFF._replace(first_leader=2, min_isr=3)),
+        (
+            *(*MISSED_EPOCH[:8], ("hear", 0), ("hear", 1), ("fetch", 0), ("unfence", 0), ("fetch", 0), ("cut-off", 0)),
+            *(("cut-off", 1), ("hear", 2)),
+        ),
+        "heard at once",
+    ),
     "a session that ends before that of who failed earlier": (
         (WITHOUT_ELR, CUT_OFF._replace(losses=1)),
         (
