@@ -14,7 +14,6 @@ from kreplica.engine.fault_plan import At, Crash, ExpireSession, Slow, Step
 from kreplica.engine.plans.file import PlanFile
 from kreplica.engine.setup import MILLISECOND, SECOND
 from kreplica.scenarios.library.truncation.stale_fenced_answer import SCENARIO
-from kreplica.scenarios.playing import Run, play
 
 FOLLOWER, MOST_DEATHS = 1, 2
 BEGIN, APART, BEHIND = 3 * SECOND, 2 * SECOND, 1 * SECOND
@@ -33,11 +32,6 @@ def plan_of_answers(model: Model, steps: Sequence[Taken]) -> PlanFile | None:
         return None
     plan = sorted([*_deaths(deaths), *_slow_questions(steps)], key=_time)
     return PlanFile(scenario=SCENARIO.name, kafka_version=TABLES[model.name].name, steps=tuple(plan))
-
-
-def played_answers(file: PlanFile, version: str) -> Run:
-    """The run of a plan under a release."""
-    return play(SCENARIO, version, {}, file.seed, file.steps)
 
 
 def _deaths(count: int) -> Iterator[Step]:

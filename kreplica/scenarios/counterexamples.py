@@ -9,7 +9,7 @@ that fetches late a slow link from the leader. A plan is played to find its outc
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from kreplica.engine.explorer.model import Action, Model, Taken
 from kreplica.engine.explorer.models.epoch_answers import models as answer_models
@@ -33,20 +33,21 @@ from kreplica.engine.fault_plan import (
     in_order,
 )
 from kreplica.engine.plans.file import PlanFile
-from kreplica.engine.plans.omissions import LeaveOut, without
+from kreplica.engine.plans.omissions import LeaveOut
 from kreplica.engine.rules.replication.replica_set import NO_LEADER, contains
 from kreplica.engine.setup import MILLISECOND, SECOND
 from kreplica.engine.trace import Kind
 from kreplica.engine.versions.supported import Truncation, version_named
-from kreplica.scenarios.answer_counterexamples import plan_of_answers, played_answers
+from kreplica.scenarios.answer_counterexamples import plan_of_answers
+from kreplica.scenarios.library.durability.power_loss_of_all import SCENARIO as POWER_LOSS
 from kreplica.scenarios.library.truncation.counterexample import SCENARIO
-from kreplica.scenarios.playing import Run, play
-from kreplica.scenarios.power_counterexamples import (
+from kreplica.scenarios.library.truncation.stale_fenced_answer import SCENARIO as STALE_ANSWER
+from kreplica.scenarios.playing import Run, play_file
+from kreplica.scenarios.settings_counterexamples import (
     hearing_at_once,
     keeping_logs,
     mendings,
-    played_without_power,
-    power_plans,
+    settings_plans,
 )
 
 FLAWED = {
@@ -124,9 +125,9 @@ def replay(model: Model, invariant: str, steps: Sequence[Taken]) -> Replay | Non
     for by_order in (False, True):
         plan = _Translation(model, ordered, asks, by_order).plan()
         file = PlanFile(scenario=SCENARIO.name, kafka_version=flawed, leave_out=left_out, steps=plan)
-        run = played(file, flawed)
+        run = play_file(SCENARIO, file, flawed)
         if not run.outcome.is_safe:
-            return Replay(file, run, played(file, mended))
+            return Replay(file, run, play_file(SCENARIO, file, mended))
     return None
 
 
@@ -145,7 +146,7 @@ def replays_of(model: Model, counterexamples: Mapping[str, Sequence[Taken]]) -> 
 def _replay(model: Model, invariant: str, steps: Sequence[Taken]) -> Replay | None:
     if model.name in FLAWED:
         return replay(model, invariant, steps)
-    return replay_of_answers(model, steps) if model.name in answer_models.TABLES else replay_of_power(model, steps)
+    return replay_of_answers(model, steps) if model.name in answer_models.TABLES else replay_of_settings(model, steps)
 
 
 def replay_of_answers(model: Model, steps: Sequence[Taken]) -> Replay | None:
@@ -158,44 +159,39 @@ def replay_of_answers(model: Model, steps: Sequence[Taken]) -> Replay | None:
     file = plan_of_answers(model, steps)
     if file is None:
         return None
-    run = played_answers(file, file.kafka_version)
+    run = play_file(STALE_ANSWER, file)
     if run.outcome.is_safe:
         return None
-    return Replay(file, run, played_answers(file, "2.1.1"), "its brokers are one number higher; broker 1 controls")
+    mended = play_file(STALE_ANSWER, file, "2.1.1")
+    return Replay(file, run, mended, "its brokers are one number higher; broker 1 controls")
 
 
-def replay_of_power(model: Model, steps: Sequence[Taken]) -> Replay | None:
+def replay_of_settings(model: Model, steps: Sequence[Taken]) -> Replay | None:
     """The plan of a counterexample of settings, and what it comes to; None if there is none, or nothing mends it.
 
     Args:
         model: The model.
         steps: The counterexample.
     """
-    found = (_mended(file) for file in power_plans(model, steps))
+    found = (_mended(file) for file in settings_plans(model, steps))
     return next((one for one in found if one is not None), None)
 
 
 def _mended(file: PlanFile) -> Replay | None:
-    run = played_without_power(file)
+    run = play_file(POWER_LOSS, file)
     if run.outcome.is_safe:
         return None
     where = "three brokers, and controllers that go on"
     for mends in mendings(file):
-        mended = played_without_power(file, mends)
+        mended = play_file(POWER_LOSS, file, others=mends)
         if mended.outcome.is_safe:
             return Replay(file, run, mended, where, mends)
     others = {"logs kept": keeping_logs(file), "decisions heard at once": hearing_at_once(file)}
     for words, other in others.items():
-        mended = played_without_power(other)
+        mended = play_file(POWER_LOSS, other)
         if mended.outcome.is_safe:
             return Replay(file, run, mended, where, otherwise=[words])
     return None
-
-
-def played(file: PlanFile, version: str) -> Run:
-    """The run of a plan under a release."""
-    scenario = replace(SCENARIO, setup=without(SCENARIO.setup, file.leave_out))
-    return play(scenario, version, {}, file.seed, file.steps)
 
 
 # -- the order of steps

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kreplica.engine.checkers.outcome import Outcome, observe
 from kreplica.engine.fault_plan import Plan
+from kreplica.engine.plans.file import PlanFile
+from kreplica.engine.plans.omissions import without
 from kreplica.engine.plans.text import detail_of, name_of
-from kreplica.engine.settings import Value
+from kreplica.engine.settings import Value, parse
 from kreplica.engine.trace import Event, Kind
 from kreplica.engine.versions.supported import Version, version_named
 from kreplica.errors import UsageError
@@ -75,6 +77,25 @@ def play(
     found = differences(scenario, case, outcome, events) if case is not None else ()
     never = steps_missed(faults, events)
     return Run(scenario, rules, chosen, seed, faults, outcome, events, case, found, never)
+
+
+def play_file(
+    scenario: Scenario, file: PlanFile, version: str | None = None, others: Mapping[str, str] | None = None
+) -> Run:
+    """Plays the plan of a file once.
+
+    Args:
+        scenario: What it is a plan for.
+        file: The plan, with the settings, the seed and what is left out of the scenario.
+        version: Another version than the file's.
+        others: Settings that win over the file's.
+
+    Raises:
+        UsageError: There is no such version or setting.
+    """
+    settings = {name: parse(name, text) for name, text in {**file.settings, **(others or {})}.items()}
+    chosen = replace(scenario, setup=without(scenario.setup, file.leave_out))
+    return play(chosen, version or file.kafka_version, settings, file.seed, file.steps)
 
 
 def steps_missed(plan: Plan, events: Sequence[Event]) -> Plan:

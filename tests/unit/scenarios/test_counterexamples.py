@@ -13,7 +13,9 @@ from kreplica.engine.explorer.model import Model, Taken
 from kreplica.engine.explorer.models.one_partition.models import model_of
 from kreplica.engine.explorer.models.one_partition.state import Bounds
 from kreplica.engine.plans.file import PlanFile, plan_file_from_json, plan_file_to_json
-from kreplica.scenarios.counterexamples import FLAWED, played, replay
+from kreplica.scenarios.counterexamples import FLAWED, replay
+from kreplica.scenarios.library.truncation.counterexample import SCENARIO
+from kreplica.scenarios.playing import play_file
 
 Choices = list[tuple[str, tuple[int, ...]]]
 
@@ -128,14 +130,14 @@ def plan_of(name: str, choices: Choices, invariant: str = "strong-isr", bounds: 
     found = replay(model, invariant, steps)
     assert found is not None
     assert found.run.missed == ()
-    assert found.run.outcome.trace_hash == played(found.file, FLAWED[name][0]).outcome.trace_hash
+    assert found.run.outcome.trace_hash == play_file(SCENARIO, found.file, FLAWED[name][0]).outcome.trace_hash
     assert found.mended.outcome.is_safe
     return plan_file_from_json(plan_file_to_json(found.file), "plan")
 
 
 def outcomes(file: PlanFile, before: str, after: str) -> tuple[Outcome, Outcome]:
     """Outcomes of a plan in a release and in the one that mends it."""
-    return played(file, before).outcome, played(file, after).outcome
+    return play_file(SCENARIO, file, before).outcome, play_file(SCENARIO, file, after).outcome
 
 
 @pytest.mark.parametrize(
@@ -169,7 +171,7 @@ def test_a_committed_record_is_lost_where_a_follower_of_an_earlier_epoch_counts(
 def test_logs_diverge_up_to_kip_279() -> None:
     """KAFKA-6361: released with 2.0; what was left of it in 2.0.0 ended with 2.0.1 (KAFKA-7415)."""
     file = plan_of("kip-320-m7", DIVERGES, "epoch-prefix", Bounds(2, 3, 3, 2))
-    flawed, still_flawed, mended = (played(file, version).outcome for version in ("1.1", "2.0", "2.0.1"))
+    flawed, still_flawed, mended = (play_file(SCENARIO, file, version).outcome for version in ("1.1", "2.0", "2.0.1"))
     assert flawed.diverged == still_flawed.diverged == ("p-0",)
     assert mended.is_safe
     assert file.leave_out.brokers == (3,)
@@ -181,7 +183,7 @@ def test_the_loss_needs_the_late_link() -> None:
     prompt = [step for step in file.steps if getattr(step.do, "source", "") != "broker-4"]
     assert len(prompt) < len(file.steps)
     early = PlanFile(leave_out=file.leave_out, steps=tuple(prompt))
-    assert played(early, "0.8.1").outcome.is_safe
+    assert play_file(SCENARIO, early, "0.8.1").outcome.is_safe
 
 
 def test_what_no_release_is_like_has_no_plan() -> None:

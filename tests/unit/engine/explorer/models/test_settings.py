@@ -29,7 +29,8 @@ from kreplica.engine.rules.replication.log_truncation import truncate_by_leader_
 from kreplica.engine.trace import Kind
 from kreplica.engine.versions.version import NEVER
 from kreplica.report.log_strips import log_strips
-from kreplica.scenarios.power_counterexamples import played_without_power
+from kreplica.scenarios.library.durability.power_loss_of_all import SCENARIO
+from kreplica.scenarios.playing import play_file
 
 PLENTY = 2**30
 ROOT = Path(__file__).parents[5]
@@ -292,7 +293,7 @@ def test_every_run_that_a_cell_links_to_loses_the_record() -> None:
                 if name in linked:
                     continue
                 linked.add(name)
-                run = played_without_power(file)
+                run = play_file(SCENARIO, file)
                 assert not run.outcome.is_safe, name
                 assert run.version.name == VERSIONS[row[0].strip()].name
     assert linked == {each.name for each in page.with_suffix("").iterdir()}

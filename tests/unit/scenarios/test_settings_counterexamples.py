@@ -14,8 +14,8 @@ from kreplica.engine.explorer.models.settings.trace import events_of
 from kreplica.engine.rules.replication.acknowledgement import ACKS_ALL
 from kreplica.engine.trace import Event, Kind
 from kreplica.report.log_strips import log_strips
-from kreplica.scenarios.counterexamples import replay_of_power, replays_of
-from kreplica.scenarios.power_counterexamples import BEGIN
+from kreplica.scenarios.counterexamples import replay_of_settings, replays_of
+from kreplica.scenarios.settings_counterexamples import BEGIN
 
 WITHOUT_ELR, WITH_ELR, MENDED = VERSIONS
 BOUNDS = SettingsBounds(3, 1, ACKS_ALL, 2, False, 1, 0, 0, 1, 0, 0, 1)
@@ -71,7 +71,7 @@ def logs(events: Iterable[Event]) -> dict[str, list[tuple[str, ...]]]:
 def test_a_run_has_the_decisions_and_the_logs_of_the_model(name: str, choices: tuple[tuple[str, int], ...]) -> None:
     model = model_of(name, BOUNDS._replace(faults=2, stops=1))
     steps = taken(model, choices)
-    found = replay_of_power(model, steps)
+    found = replay_of_settings(model, steps)
     assert found is not None
     assert found.run.missed == ()
     assert found.run.outcome.histories.lost == ("m1",)
@@ -135,7 +135,7 @@ def test_who_leads_is_cut_off_or_acknowledges_alone_loses_the_same_as_in_the_mod
     (name, bounds), choices = OTHERS[case]
     model = model_of(name, bounds)
     steps = taken(model, choices)
-    found = replay_of_power(model, steps)
+    found = replay_of_settings(model, steps)
     assert found is not None
     assert found.run.missed == ()
     assert found.run.outcome.histories.lost == ("m1",)
@@ -169,7 +169,7 @@ def test_a_log_that_is_lost_is_a_disk_that_is_empty_when_its_broker_starts(case:
     (name, bounds), choices = LOST_LOGS[case]
     model = model_of(name, bounds)
     steps = taken(model, choices)
-    found = replay_of_power(model, steps)
+    found = replay_of_settings(model, steps)
     assert found is not None
     assert found.run.missed == ()
     assert found.run.outcome.histories.lost == ("m1",)
@@ -225,7 +225,7 @@ def test_a_broker_that_hears_late_or_does_not_fetch_loses_its_links_meanwhile(ca
     (name, bounds), choices, mends = HELD_BACK[case]
     model = model_of(name, bounds)
     steps = taken(model, choices)
-    found = replay_of_power(model, steps)
+    found = replay_of_settings(model, steps)
     assert found is not None
     assert found.run.missed == ()
     assert found.run.outcome.histories.lost == ("m1",)
@@ -244,8 +244,8 @@ def test_what_has_no_run_has_no_plan() -> None:
     """The mended model is like no release; where everything is flushed, power is not what loses."""
     steps = taken(model_of(WITHOUT_ELR, BOUNDS), LAST_MEMBER)
     mended = model_of(MENDED, BOUNDS)
-    assert replay_of_power(mended, taken(mended, LAST_LEADER)) is None
+    assert replay_of_settings(mended, taken(mended, LAST_LEADER)) is None
     flushing = model_of(WITHOUT_ELR, BOUNDS._replace(flush_messages=1))
-    assert replay_of_power(flushing, steps) is None
+    assert replay_of_settings(flushing, steps) is None
     other = model_of(WITHOUT_ELR, BOUNDS._replace(first_leader=2))
     assert replays_of(other, {"acknowledged-kept": steps}) == {}

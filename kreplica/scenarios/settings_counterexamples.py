@@ -1,13 +1,11 @@
 """Counterexamples of the models of settings, as plans for the scenario ``power-loss-of-all``.
 
-A log that is lost is a disk that is empty when its broker starts again; no setting keeps it, so such a plan is compared
-with itself, the logs kept.
-
 A broker that expires in a counterexample does so in the run by itself, once its session is over; what a broker hears
 or fetches it does at once. In the plan is what fails and starts again, a preferred election, and what keeps brokers
 apart: a follower that does not fetch a record has no link to the leader, a broker that runs and is fenced none to the
 controllers. Records are written at the beginning, when that broker leads with which the counterexample begins. A run
-may come to less.
+may come to less. A log that is lost is a disk that is empty when its broker starts again; no setting keeps it, so such
+a plan is compared with itself, the logs kept.
 
 A second plan of the same holds brokers back. A leader that hears late that it was replaced, and at once that it leads
 again, has no link to the controllers meanwhile, for less than its session; who is fenced in that time stops cleanly,
@@ -19,7 +17,8 @@ sooner.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby
 
 from msgspec.structs import replace as changed
@@ -45,13 +44,10 @@ from kreplica.engine.fault_plan import (
 )
 from kreplica.engine.plans.file import PlanFile
 from kreplica.engine.plans.omissions import LeaveOut
-from kreplica.engine.plans.omissions import without as leaving_out
 from kreplica.engine.rules.replication.replica_set import NO_LEADER
-from kreplica.engine.settings import parse
 from kreplica.engine.setup import FIRST_CONTROLLER, MILLISECOND, SECOND
 from kreplica.model.settings import MIN_ISR, UNCLEAN
 from kreplica.scenarios.library.durability.power_loss_of_all import SCENARIO
-from kreplica.scenarios.playing import Run, play
 
 FLUSH, ACKS, LAG = "flush.messages", "acks", "replica.lag.time.max.ms"
 PARTITION = "t-0"
@@ -79,7 +75,7 @@ CLEAN = {UNCLEAN: "false"}
 """The setting that elects nobody who was out of sync."""
 
 
-def power_plans(model: Model, steps: Sequence[Taken]) -> list[PlanFile]:
+def settings_plans(model: Model, steps: Sequence[Taken]) -> list[PlanFile]:
     """Plans of a counterexample, the simplest first; none if no release is like the model, or no plan has such steps.
 
     Args:
@@ -133,18 +129,6 @@ def _holds_back(action: AnyAction) -> bool:
     return isinstance(action, Cut) and action.target.startswith("controller") and action.duration < TIME_OUT
 
 
-def played_without_power(file: PlanFile, others: Mapping[str, str] | None = None) -> Run:
-    """The run of a plan.
-
-    Args:
-        file: The plan.
-        others: Settings that win over the plan's.
-    """
-    settings = {name: parse(name, text) for name, text in {**file.settings, **(others or {})}.items()}
-    scenario = replace(SCENARIO, setup=leaving_out(SCENARIO.setup, file.leave_out))
-    return play(scenario, file.kafka_version, settings, file.seed, file.steps)
-
-
 def _begins(model: Model, steps: Sequence[Taken]) -> SettingsState | None:
     """The state in which a counterexample begins; None if it is of another model."""
     first, wanted = steps[0], model.layout.key(steps[0].state)
@@ -170,7 +154,7 @@ def _settings(begins: SettingsState, names: Sequence[str]) -> dict[str, str]:
 # -- translation
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class _Translation:
     """A counterexample on its way to a plan.
 
@@ -215,7 +199,7 @@ class _Translation:
     def _times(self) -> list[int]:
         """The time of each step; what takes place by itself has that of the next one."""
         begin = BEGIN + (SESSION if any(self._ends_sooner(place) for place in range(len(self.steps))) else 0)
-        heard = {last for _, _, last in self._late()}
+        heard = {last for _, _, last in self._late}
         back = {back for place in range(len(self.steps)) if (back := self._starts_again(place)) is not None}
         time, failed, found = begin, begin, []
         for place, step in enumerate(self.steps):
@@ -234,6 +218,7 @@ class _Translation:
                 time += RESTART
         return found
 
+    @cached_property
     def _late(self) -> list[tuple[int, int, int]]:
         """Leaders that hear late that they were replaced, and at once that they lead again.
 
@@ -257,7 +242,7 @@ class _Translation:
 
     def _stops(self, place: int) -> bool:
         """True if a broker is fenced while another one is held back."""
-        late = any(first <= place < last for _, first, last in self._late())
+        late = any(first <= place < last for _, first, last in self._late)
         return late and self.steps[place].action.name == "cut-off"
 
     def _lasts(self, place: int) -> int:
@@ -281,21 +266,23 @@ class _Translation:
 
     def _deaf(self, times: Sequence[int]) -> Iterator[Step]:
         """Keeps brokers that hear late from the controllers."""
-        for replica, first, last in self._late():
+        for replica, first, last in self._late:
             yield from self._from_controllers(replica, times[first] - SHORTLY, times[last])
 
     def _of_later_leaders(self, times: Sequence[int]) -> Iterator[Step]:
         """Keeps those from a later leader that do not fetch its records while it leads."""
         elected = [place for place in range(len(self.steps)) if self._elects(place)]
         for place, end in zip(elected, [*elected[1:], None], strict=True) if self.held_back else ():
-            leader, term = self.steps[place].state.true_leader[0], [step.state for step in self.steps[place:end]]
-            if leader == NO_LEADER:
-                continue
+            leader = self.steps[place].state.true_leader[0]
             until = SCENARIO.setup.duration if end is None else times[end] + self._lasts(end)
-            for replica in range(REPLICAS):
-                if max(log_end(state, replica) for state in term) < log_end(term[-1], leader):
-                    begin = times[place] - SHORTLY
-                    yield _at(begin, Cut(_node(leader), _node(replica), until - begin))
+            if leader != NO_LEADER:
+                yield from self._from_leader(leader, self.steps[place:end], times[place] - SHORTLY, until)
+
+    def _from_leader(self, leader: int, term: Sequence[Taken], begin: int, until: int) -> Iterator[Step]:
+        """Keeps those from a leader that never have all of its records while it leads."""
+        for replica in range(REPLICAS):
+            if max(log_end(step.state, replica) for step in term) < log_end(term[-1].state, leader):
+                yield _at(begin, Cut(_node(leader), _node(replica), until - begin))
 
     def _first_leader(self) -> Iterator[Step]:
         """Has another than the preferred replica lead before records are written."""
@@ -310,11 +297,7 @@ class _Translation:
         ends = [place for place, step in enumerate(self.steps) if self._ends_leading(step)]
         last = ends[0] if ends else len(self.steps)
         until = times[last] + SECOND if ends else SCENARIO.setup.duration
-        led = [step.state for step in self.steps[:last]]
-        for replica in range(REPLICAS):
-            if max(log_end(state, replica) for state in led) < log_end(led[-1], self.leader):
-                cut = Cut(_node(self.leader), _node(replica), until - JUST_BEFORE_WRITES)
-                yield _at(JUST_BEFORE_WRITES, cut)
+        yield from self._from_leader(self.leader, self.steps[:last], JUST_BEFORE_WRITES, until)
 
     def _ends_leading(self, step: Taken) -> bool:
         ends = step.action.name in _FAILS and not (step.state.running[0] >> self.leader) & 1
