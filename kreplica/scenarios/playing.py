@@ -46,6 +46,11 @@ class Run:
     differences: tuple[Difference, ...] = ()
     missed: Plan = ()
 
+    @property
+    def why(self) -> str:
+        """The reason for which the scenario comes out as it does; empty of other faults than its own."""
+        return " ".join(self.scenario.why.split()) if self.plan == self.scenario.plan else ""
+
 
 def play(
     scenario: Scenario,

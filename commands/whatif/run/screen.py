@@ -41,7 +41,7 @@ def show_run(run: Run, view: View, console: Console) -> None:
     word, color, sentence = verdict(run)
     print_verdict(console, word, color, f"{sentence} ({title_of(run)})")
     if view.story.own is None:
-        print_lines(console, "why", [" ".join(run.scenario.why.split())])
+        print_lines(console, "why", [run.why] if run.why else [])
         print_lines(console, "expected", _expected(run))
     print_lines(console, "broken", [_finding(run, number) for number in range(len(run.outcome.findings))])
     if view.story.own is not None:

@@ -70,7 +70,7 @@ def heading_of(run: Run) -> Heading:
     from kreplica.report.heading import Heading
 
     word, color, sentence = verdict(run)
-    return Heading(title_of(run), f"{word}: {sentence}", _LOOKS[color], " ".join(run.scenario.why.split()))
+    return Heading(title_of(run), f"{word}: {sentence}", _LOOKS[color], run.why)
 
 
 def _outcome_texts(found: Mapping[str, Sequence[str]], words: Mapping[str, str]) -> list[str]:

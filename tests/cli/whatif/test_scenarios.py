@@ -263,6 +263,17 @@ def test_bad_input_is_named(words: tuple[str, ...], message: str, kreplica: Krep
     assert done.out == ""
 
 
+def test_the_reason_of_a_scenario_is_given_with_its_own_faults_alone(kreplica: Kreplica, tmp_path: Path) -> None:
+    own, other = tmp_path / "own.json", tmp_path / "other.json"
+    told = kreplica("whatif", "run", LOSS, "--save-plan", str(own)).out
+    assert "\nwhy " in told
+    assert "\nwhy " in kreplica("whatif", "run", LOSS, "--plan", str(own)).out
+    other.write_text('[{"when": {"on": "time", "time": 1}, "do": {"do": "crash", "node": "broker-1"}}]')
+    done = kreplica("whatif", "run", LOSS, "--plan", str(other))
+    assert done.code == 0
+    assert "\nwhy " not in done.out
+
+
 def test_a_plan_for_other_nodes_is_refused(kreplica: Kreplica, tmp_path: Path) -> None:
     file = tmp_path / "plan.json"
     file.write_text('[{"when": {"on": "time", "time": 1}, "do": {"do": "crash", "node": "broker-9"}}]')
