@@ -111,7 +111,7 @@ constraints: $(READY) ## renew constraints.txt: the newest versions that pyproje
 	@echo 'constraints.txt is renewed; make test installs and tries it'
 
 bench: $(READY) ## measure what the README says about speed
-	for file in $(filter-out %/compiled.py %/explorer.py %/sensitivity.py %/switched_off.py,$(wildcard benchmarks/*.py)); do \
+	for file in $(filter-out %/compiled.py %/speed.py %/sensitivity.py %/switched_off.py,$(wildcard benchmarks/*/*.py)); do \
 	  $(BIN)/python "$$file" || exit; done
 
 clean: ## remove what these targets made

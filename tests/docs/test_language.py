@@ -60,7 +60,7 @@ def test_docstrings_begin_with_a_verb_or_a_noun(root: Path) -> None:
 
 
 def test_docstrings_of_test_modules_do_so_too(root: Path) -> None:
-    paths = [*(root / "tests").rglob("test_*.py"), *(root / "benchmarks").glob("*.py")]
+    paths = [*(root / "tests").rglob("test_*.py"), *(root / "benchmarks").rglob("*.py")]
     assert len(paths) > 300
     begun = {path: ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "" for path in paths}
     assert not [path for path, text in begun.items() if text.split(maxsplit=1)[:1] and text.split()[0] in QUESTIONS]

@@ -1,7 +1,7 @@
 """With the settings that promise safety nothing acknowledged is ever lost: random clusters, settings, clients, faults.
 
 A run in which nothing was acknowledged under a fault does not count: hypothesis draws another one. A longer search,
-with the coverage of rules by outcome, is ``python benchmarks/safety.py``.
+with the coverage of rules by outcome, is ``python benchmarks/engine/safety.py``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The explorer's own models, judged by TLC: the same states, depth, verdict and shortest counterexample.
 
 tests/golden/tlc has what TLC 2.15 says of settings.tla, epoch_answers.tla, quorum.tla and group_members.tla in
-benchmarks, which were written anew from what Kafka does; ``python benchmarks/judges.py`` asks it again.
+benchmarks, which were written anew from what Kafka does; ``python benchmarks/explorer/judges.py`` asks it again.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[4]
 
 def run(*arguments: str) -> list[list[str]]:
     """Cells of the tables without times."""
-    command = [sys.executable, "benchmarks/reassignment.py", "--without-java", *arguments]
+    command = [sys.executable, "benchmarks/planning/reassignment.py", "--without-java", *arguments]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
     rows = [line.strip("| ").split(" | ") for line in done.stdout.splitlines() if line.startswith("| kreplica")]
@@ -32,7 +32,15 @@ def test_a_small_cluster_is_planned_and_proven() -> None:
 
 @pytest.mark.slow
 def test_plans_of_every_aim_are_verified_by_the_command_line() -> None:
-    command = [sys.executable, "benchmarks/reassignment.py", "--verify", "--brokers", "9", "--partitions", "90"]
+    command = [
+        sys.executable,
+        "benchmarks/planning/reassignment.py",
+        "--verify",
+        "--brokers",
+        "9",
+        "--partitions",
+        "90",
+    ]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=240)
     rows = [line.strip("| ").split(" | ") for line in done.stdout.splitlines() if line.startswith("| --")]
     assert len(rows) == 12, done.stdout + done.stderr

@@ -1,7 +1,7 @@
 """Time, moves and gaps of plans of reassignments, beside the planners of Kafka and of Yelp's kafka-utils.
 
-    python benchmarks/reassignment.py
-    python benchmarks/reassignment.py --brokers 30 --partitions 2000 --kafka-utils PYTHON
+    python benchmarks/planning/reassignment.py
+    python benchmarks/planning/reassignment.py --brokers 30 --partitions 2000 --kafka-utils PYTHON
 
 All plan the same generated cluster (generated_cluster.py). Times are those of planning in a process that runs already,
 the cluster in memory as arrays: wall and CPU, the least of three runs, of peers one. What each is after stands in the
@@ -35,11 +35,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT))
+ROOT = Path(__file__).parents[2]
 
 if TYPE_CHECKING:
-    from benchmarks.generated_cluster import GeneratedCluster
+    from generated_cluster import GeneratedCluster
+
     from kreplica.planner.reassignment.problem import Problem
 
 Matrix = NDArray[np.int32]
@@ -110,7 +110,7 @@ def main() -> int:
 
 def run_all(options: argparse.Namespace, racks: int) -> list[str]:
     """One table; returns the targets that were missed."""
-    from benchmarks.generated_cluster import build_cluster
+    from generated_cluster import build_cluster
 
     cluster = build_cluster(options.brokers, racks, options.partitions, seed=options.seed)
     added = max(racks, options.brokers // 100)
@@ -261,7 +261,8 @@ def topic_plan(cluster: GeneratedCluster) -> Result:
 
 def verifications(options: argparse.Namespace, racks: int) -> list[str]:
     """Plans of a snapshot on disk, written and verified by the command line; returns those that took too long."""
-    from benchmarks.generated_cluster import build_cluster
+    from generated_cluster import build_cluster
+
     from kreplica.store.writing import write_snapshot
 
     cluster, missed = build_cluster(options.brokers, racks, options.partitions, seed=options.seed), []
@@ -284,7 +285,8 @@ def verifications(options: argparse.Namespace, racks: int) -> list[str]:
 
 def states_on_the_way(options: argparse.Namespace, racks: int) -> list[str]:
     """Time in which every state on the way of many moves is judged and the moves are put in order."""
-    from benchmarks.generated_cluster import build_cluster
+    from generated_cluster import build_cluster
+
     from kreplica.execution.moves.plans.plan import PlanRequest, plan_replicas
 
     cluster = build_cluster(options.brokers, racks, options.partitions, seed=options.seed)

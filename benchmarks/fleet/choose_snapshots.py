@@ -1,6 +1,6 @@
 """Cost of choosing a few snapshots among many, by the names of their files: a dump directory and a history.
 
-    python benchmarks/choose_snapshots.py [--clusters 1000] [--hours 24] [--months 24] [--runs 5]
+    python benchmarks/fleet/choose_snapshots.py [--clusters 1000] [--hours 24] [--months 24] [--runs 5]
 
 Prints processor time beyond the start of Python and its imports, the least of some runs. Most manifests are empty
 files: what is not wanted is not opened, and would be counted as damaged if it were.

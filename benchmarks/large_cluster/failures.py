@@ -1,9 +1,9 @@
 """Time of `kreplica whatif fail` and `kreplica roll plan` over 200,000 partitions.
 
-    python benchmarks/failures_200k.py
+    python benchmarks/large_cluster/failures.py
 
 Every figure is of a whole process, its start included: wall time, CPU time and peak memory, the median of several runs
-that take turns. The cluster is that of describe_200k.py, and once more with every broker alive and every replica in
+that take turns. The cluster is that of describe.py, and once more with every broker alive and every replica in
 sync, which can be restarted. Exits 1 when a target is missed.
 """
 
@@ -18,10 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT))
-
-from benchmarks.describe_200k import Run, run  # noqa: E402
+from describe import Run, run
 
 if TYPE_CHECKING:
     from kreplica.model.snapshot import ClusterSnapshot
@@ -63,7 +60,8 @@ def main() -> int:
 
 def write_inputs(partitions: int, folder: Path) -> None:
     """The cluster in trouble, and the same in order."""
-    from benchmarks.fleet_snapshot import build_snapshot
+    from snapshot import build_snapshot
+
     from kreplica.store.writing import write_snapshot
 
     sick = build_snapshot(partitions=partitions)

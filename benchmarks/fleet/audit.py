@@ -1,6 +1,6 @@
 """Time of `kreplica audit` over a made-up fleet: many snapshots of many clusters, a few partitions in trouble.
 
-    python benchmarks/audit_fleet.py --clusters 100 --times 20 --partitions 500
+    python benchmarks/fleet/audit.py --clusters 100 --times 20 --partitions 500
 
 The fleet is written once into the folder of --keep (or a temporary one) and audited by the command itself.
 """

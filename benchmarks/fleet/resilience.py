@@ -1,6 +1,6 @@
 """Cost of `kreplica audit resilience`, `audit slo` and `audit incidents` over the history of a fleet.
 
-    python benchmarks/resilience.py --clusters 20 --partitions 20000 --times 50
+    python benchmarks/fleet/resilience.py --clusters 20 --partitions 20000 --times 50
 
 Hourly snapshots, in each of which one partition in a hundred has changed. Figures are CPU seconds of all processes of
 the command, its start included.
@@ -17,7 +17,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from fleet_snapshot import build_snapshot
 from ingest_history import an_hour_later
 
 from kreplica.fleet.availability.timeline import Timeline, timelines_of
@@ -26,6 +25,11 @@ from kreplica.history.months.month import Incoming
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.store.selection import Wanted
 from kreplica.system.stores.storage import LocalStorage
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.large_cluster.snapshot import build_snapshot  # noqa: E402
 
 
 def main() -> int:
@@ -66,7 +70,7 @@ def candidate(cluster: str, at: int, snapshot: ClusterSnapshot) -> Candidate:
 def cpu_of(*words: str) -> float:
     command = (sys.executable, "-c", "from commands.start import main; main()", *words)
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    ended = subprocess.run(command, stdout=subprocess.DEVNULL, check=False, cwd=Path(__file__).parents[1])
+    ended = subprocess.run(command, stdout=subprocess.DEVNULL, check=False, cwd=ROOT)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert ended.returncode in (0, 1, 5), words
     return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime

@@ -1,10 +1,11 @@
 """Runs a benchmark of the engine with its rules and simulator compiled by mypyc: the same numbers in half the time.
 
-    python benchmarks/compiled.py safety.py --runs 100000
-    python benchmarks/compiled.py --build /tmp/compiled safety.py --runs 100000     keeps what was compiled, or uses it
+    python benchmarks/engine/compiled.py safety.py --runs 100000
+    python benchmarks/engine/compiled.py --build /tmp/compiled safety.py --runs 100000
 
-It needs a C compiler, setuptools, and two minutes the first time. kreplica itself runs uncompiled. First it checks that
-both give the same: verdicts and rules of some seeds of the safety search.
+``--build`` keeps what was compiled, or uses it. It needs a C compiler, setuptools, and two minutes the first time.
+kreplica itself runs uncompiled. First it checks that both give the same: verdicts and rules of some seeds of the safety
+search.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
 COMPILED = (
     "rules/**/*.py",
     "simulator/**/*.py",
@@ -53,13 +55,13 @@ def main() -> int:
         if not build.exists():
             compile_engine(build)
         compare(build)
-        command = [sys.executable, str(build / "benchmarks" / options.benchmark), *options.arguments]
+        command = [sys.executable, str(build / HERE.relative_to(ROOT) / options.benchmark), *options.arguments]
         return subprocess.run(command, env=importing_from(build), check=False).returncode
 
 
 def source_hash() -> str:
     """Hash of the sources, so that modules compiled from other sources get another folder."""
-    files = sorted([*(ROOT / "kreplica").rglob("*.py"), *(ROOT / "benchmarks").glob("*.py")])
+    files = sorted([*(ROOT / "kreplica").rglob("*.py"), *HERE.glob("*.py")])
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
 
 
@@ -98,7 +100,7 @@ def played(root: Path) -> list[str]:
 
 def importing_from(root: Path) -> dict[str, str]:
     """An environment in which the package is that of this folder."""
-    return {**os.environ, "PYTHONPATH": f"{root}{os.pathsep}{root / 'benchmarks'}", "MYPYC_OPT_LEVEL": "1"}
+    return {**os.environ, "PYTHONPATH": f"{root}{os.pathsep}{root / HERE.relative_to(ROOT)}", "MYPYC_OPT_LEVEL": "1"}
 
 
 if __name__ == "__main__":

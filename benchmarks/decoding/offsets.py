@@ -1,7 +1,7 @@
 """Time of `kreplica decode offsets` over a segment of __consumer_offsets, compared with Kafka's own tool.
 
-    python benchmarks/decode_offsets.py
-    python benchmarks/decode_offsets.py --mebibytes 1024 --keep /tmp
+    python benchmarks/decoding/offsets.py
+    python benchmarks/decoding/offsets.py --mebibytes 1024 --keep /tmp
 
 Every figure is of a whole process, its start included: wall time, CPU time (children too) and peak memory of the
 largest process. It is the least of several runs that take turns, since other work on the machine only adds. The segment

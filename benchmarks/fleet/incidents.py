@@ -1,6 +1,6 @@
 """A month of incidents of a fleet: processor time, the memory of the largest process, and the screen.
 
-    python benchmarks/incidents.py --clusters 1000 --partitions 60 --hours 720 --keep FOLDER
+    python benchmarks/fleet/incidents.py --clusters 1000 --partitions 60 --hours 720 --keep FOLDER
 
 Hourly snapshots of clusters in which partitions fall out of sync and brokers fail. So many lives are made as
 ``--lives`` says; the other clusters are copies of them under other names, which cost as much to read and to judge.

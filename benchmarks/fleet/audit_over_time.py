@@ -1,8 +1,8 @@
 """The audit of a fleet over time against DuckDB on the same files: every count and every span has to be equal.
 
-    python benchmarks/audit_over_time.py --clusters 10 --times 20 --partitions 10000
-    python benchmarks/audit_over_time.py --clusters 40 --times 50 --partitions 20000 --keep FOLDER
-    python benchmarks/audit_over_time.py --clusters 40 --times 50 --partitions 20000 --long
+    python benchmarks/fleet/audit_over_time.py --clusters 10 --times 20 --partitions 10000
+    python benchmarks/fleet/audit_over_time.py --clusters 40 --times 50 --partitions 20000 --keep FOLDER
+    python benchmarks/fleet/audit_over_time.py --clusters 40 --times 50 --partitions 20000 --long
 
 Clusters are made from a seed: partitions fall out of sync, flap and come back, leaders move, brokers fail and topics
 are made anew. DuckDB counts and folds the snapshots of half of the clusters. Spark judges them, then the history that
@@ -32,7 +32,7 @@ from typing import Any
 
 import duckdb
 import numpy as np
-from audit_fleet import list_column
+from audit import list_column
 
 from kreplica.history.ingest import Candidate, ingest, stored_snapshots
 from kreplica.model.snapshot import ClusterSnapshot

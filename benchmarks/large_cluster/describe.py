@@ -1,9 +1,9 @@
 """Time of `kreplica describe` over 200,000 partitions, compared with the tools one would otherwise use.
 
-    python benchmarks/describe_200k.py
+    python benchmarks/large_cluster/describe.py
 
 Every figure is of a whole process, its start included: wall time, CPU time and peak memory, the median of several runs
-that take turns. A cluster made from a seed (fleet_snapshot.py) is written once as kreplica's snapshot, as the text of
+that take turns. A cluster made from a seed (snapshot.py) is written once as kreplica's snapshot, as the text of
 `kafka-topics --describe` and as the JSON of `kcat -L -J`. Exits 1 when a target of the README is missed.
 """
 
@@ -27,7 +27,7 @@ from typing import IO, TYPE_CHECKING
 if TYPE_CHECKING:
     from kreplica.model.snapshot import ClusterSnapshot
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 KREPLICA = (sys.executable, "-c", "from commands.start import main; main()", "describe")
 TARGET_SECONDS, TARGET_MEBIBYTES = 5.0, 1024.0
 
@@ -114,8 +114,8 @@ def contenders(folder: Path) -> list[Contender]:
 
 def write_inputs(partitions: int, folder: Path) -> None:
     """The same cluster in three forms."""
-    sys.path.insert(0, str(ROOT))
-    from benchmarks.fleet_snapshot import build_snapshot
+    from snapshot import build_snapshot
+
     from kreplica.store.writing import write_snapshot
 
     snapshot = build_snapshot(partitions=partitions)

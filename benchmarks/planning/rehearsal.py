@@ -1,6 +1,6 @@
 """Time of rehearsals: a plan of every kind of move, 50 of them played, under failures of brokers.
 
-    python benchmarks/rehearsal.py --runs 200
+    python benchmarks/planning/rehearsal.py --runs 200
 
 The plan moves 300 partitions of a cluster of 60 brokers in 3 racks, drawn by a seed. Prints a line for each mode: wall
 time from the plan to the verdicts, processor time of all processes, and what came out. Exits 1 when 200 runs take more

@@ -1,7 +1,7 @@
 """Size and cost of a history: hourly snapshots, of whose partitions one in a hundred changes each time.
 
-    python benchmarks/ingest_history.py --partitions 20000 --times 50
-    python benchmarks/ingest_history.py --clusters 1000 --snapshots 24 --partitions 200 --keep FOLDER
+    python benchmarks/fleet/ingest_history.py --partitions 20000 --times 50
+    python benchmarks/fleet/ingest_history.py --clusters 1000 --snapshots 24 --partitions 200 --keep FOLDER
 
 Of one cluster all snapshots are taken in at once, then one by one, the last of them by the command; both histories have
 to be equal, byte for byte, once they are compacted. Of a fleet they are taken in at once by the command and audited by
@@ -23,7 +23,6 @@ from pathlib import Path
 from statistics import median
 
 import numpy as np
-from fleet_snapshot import build_snapshot
 
 from kreplica.history.ingest import Candidate, ingest, stored_snapshots
 from kreplica.model.snapshot import ClusterSnapshot
@@ -33,6 +32,10 @@ from kreplica.model.tables.table import Table
 from kreplica.store.writing import write_snapshot
 from kreplica.system import durable_files
 from kreplica.system.stores.storage import LocalStorage
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from benchmarks.large_cluster.snapshot import build_snapshot
 
 SHARE = 0.01
 
