@@ -8,12 +8,15 @@ newest snapshot in the span gives it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from fnmatch import fnmatchcase
+from typing import TypeAlias
 
 from kreplica.store.layout import clusters_in, is_manifest_name, label_in, names_between, own_names, path_segment
+
+WordsOf: TypeAlias = Callable[[Sequence[str]], Iterable[Sequence[str] | None]]
 
 _PATTERN_CHARACTERS = re.compile(r"[*?\[]")
 
@@ -37,7 +40,7 @@ def choose_names(
     names: Sequence[str],
     patterns: Sequence[str],
     span: tuple[datetime | None, datetime | None],
-    words_of: Callable[[str], Sequence[str] | None],
+    words_of: WordsOf,
 ) -> ChosenNames:
     """Chooses among the names of the manifests of a dump directory.
 
@@ -45,7 +48,7 @@ def choose_names(
         names: All of them, in order.
         patterns: Of ids and names of clusters; none takes every cluster.
         span: The first and the last moment that are wanted.
-        words_of: Reads the cluster's label and name from the manifest of that name; None if it cannot be read.
+        words_of: Reads the cluster's label and name from each manifest of some names; None if it cannot be read.
     """
     own = own_names(names)
     strange = [name for name in names if not is_manifest_name(name)] if len(own) < len(names) else []
@@ -63,7 +66,7 @@ def choose_names(
 
 
 def _clusters(
-    newest: dict[str, str], patterns: Sequence[str], words_of: Callable[[str], Sequence[str] | None]
+    newest: dict[str, str], patterns: Sequence[str], words_of: WordsOf
 ) -> tuple[frozenset[str], frozenset[str]]:
     """Clusters that are wanted, and those that cannot be told."""
     labels = {cluster: label_in(cluster) for cluster in newest}
@@ -72,10 +75,9 @@ def _clusters(
     if plain and {path_segment(pattern) for pattern in patterns} <= set(newest):
         return frozenset({path_segment(pattern) for pattern in patterns}), frozenset()
     open_ones = set()
-    for cluster, name in newest.items():  # in the order of their moments, as they were written: next to each other
-        if cluster in sure:
-            continue
-        words = words_of(name)
+    # In the order of their moments, as they were written: next to each other.
+    asked = {cluster: name for cluster, name in newest.items() if cluster not in sure}
+    for cluster, words in zip(asked, words_of(list(asked.values())), strict=True):
         if words is None:
             open_ones.add(cluster)
         elif any(fits(word, patterns) for word in words):

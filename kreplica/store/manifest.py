@@ -125,6 +125,21 @@ class _Document:
     metadata_offset: _Offset | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Called:
+    name: str
+    cluster_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """As much of a document as tells whose it is; the rest has to be JSON."""
+
+    schema: str
+    schema_version: int
+    snapshot: _Called
+
+
 def encode_manifest(manifest: Manifest) -> bytes:
     """The manifest as the JSON of its file."""
     document = _Document(
@@ -168,11 +183,34 @@ def read_manifest(path: Place, *, named: bool = False) -> Manifest:
     Raises:
         InputError: It is not there, damaged, foreign, or of a newer kreplica.
     """
+    return decode_manifest(_content(path, named=named), path)
+
+
+def read_words(path: Place | str) -> tuple[str, str]:
+    """The label and the name of a manifest's cluster; of the rest is read only that it is JSON.
+
+    Args:
+        path: Its file; of many on this machine the text, since to make a Path takes as long as to decode it.
+
+    Raises:
+        InputError: It is not there, no JSON, foreign, or of a newer kreplica.
+    """
     try:
-        content = read_at(path, input_limit(), named=named)
+        words = decode_versioned(_content(path), _Words, MANIFEST_SCHEMA, SCHEMA_VERSION, str(path))
+    except MalformedError as error:
+        raise _foreign(path, error) from None
+    return words.snapshot.cluster_id or words.snapshot.name, words.snapshot.name
+
+
+def _content(path: Place | str, *, named: bool = False) -> bytes:
+    try:
+        return read_at(path, input_limit(), named=named)
     except OSError as error:
         raise InputError(str(path), "", os_reason(error)) from None
-    return decode_manifest(content, path)
+
+
+def _foreign(path: Place | str, error: MalformedError) -> InputError:
+    return InputError(str(path), "", f"not a manifest of kreplica: {error}", AGAIN)
 
 
 def decode_manifest(content: bytes, path: Place) -> Manifest:
@@ -185,7 +223,7 @@ def decode_manifest(content: bytes, path: Place) -> Manifest:
         document = decode_versioned(content, _Document, MANIFEST_SCHEMA, SCHEMA_VERSION, str(path))
         check_moment(document.snapshot.taken_at)
     except MalformedError as error:
-        raise InputError(str(path), "", f"not a manifest of kreplica: {error}", AGAIN) from None
+        raise _foreign(path, error) from None
     _check_files(document, path)
     return Manifest(
         path,

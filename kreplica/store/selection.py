@@ -15,9 +15,9 @@ from kreplica.model.tables.schema import TABLES
 from kreplica.model.wording.words import counted
 from kreplica.store.choosing import ChosenNames, choose_names, fits
 from kreplica.store.layout import MANIFESTS, borders, cluster_in, is_manifest_name
-from kreplica.store.manifest import DataFile, Manifest, read_manifest
+from kreplica.store.manifest import DataFile, Manifest, read_words
 from kreplica.store.orphans import Looked, find_orphans
-from kreplica.store.reading import manifest_names, read_manifests
+from kreplica.store.reading import READERS, manifest_names, read_manifests
 from kreplica.store.remote import RemoteFiles
 from kreplica.store.verification import FileProblem, problems_of
 from kreplica.system.guard import attempt
@@ -197,9 +197,12 @@ class _Opened:
         except InputError as error:
             return cls(directory, ChosenNames((), frozenset(), 0), error.why)
 
-        def words_of(name: str) -> tuple[str, ...] | None:
-            found = attempt(lambda: read_manifest(folder / name))
-            return None if isinstance(found, KreplicaError) else (found.snapshot.label, found.snapshot.name)
+        def words_of(names: Sequence[str]) -> list[tuple[str, str] | None]:
+            elsewhere = isinstance(folder, S3Place)
+            places = [folder / name if elsewhere else f"{folder}/{name}" for name in names]
+            calls = (partial(attempt, partial(read_words, place)) for place in places)
+            read = all_results(list(calls), READERS) if elsewhere else (call() for call in calls)
+            return [None if isinstance(found, KreplicaError) else found for found in read]
 
         return cls(directory, choose_names(names, wanted.clusters, (wanted.since, wanted.until), words_of))
 

@@ -91,8 +91,9 @@ def open_file(path: Path, *, named: bool = False) -> int:
     return _open(path, named=named)[0]
 
 
-def _open(path: Path, *, named: bool) -> tuple[int, os.stat_result]:
-    refuse_special(path.stat(), named=named)  # before it is opened: to open a device may do something
+def _open(path: Path | str, *, named: bool) -> tuple[int, os.stat_result]:
+    # Before it is opened: to open a device may do something.
+    refuse_special(os.stat(path), named=named)  # noqa: PTH116 - a Path for each of many costs as much as the call
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
         status = os.fstat(descriptor)
@@ -130,7 +131,7 @@ def _is_null_device(status: os.stat_result) -> bool:
     return stat.S_ISCHR(status.st_mode) and status.st_rdev == Path(os.devnull).stat().st_rdev
 
 
-def read_whole(path: Path, most: int = MOST_BYTES, *, named: bool = True) -> bytes:
+def read_whole(path: Path | str, most: int = MOST_BYTES, *, named: bool = True) -> bytes:
     """Reads a file to its end.
 
     Args:
@@ -143,9 +144,18 @@ def read_whole(path: Path, most: int = MOST_BYTES, *, named: bool = True) -> byt
     """
     descriptor, status = _open(path, named=named)
     try:
-        return b"".join(_pieces(_reader(descriptor, status), most))
+        return _content(descriptor, status, most)
     finally:
         os.close(descriptor)
+
+
+def _content(descriptor: int, status: os.stat_result, most: int) -> bytes:
+    """All that can be read. A small file is read at once: that a read gave less than was asked for is its end."""
+    if stat.S_ISREG(status.st_mode) and 0 < status.st_size <= min(most, _PIECE_BYTES):
+        whole = os.pread(descriptor, status.st_size + 1, 0)
+        if len(whole) <= status.st_size:
+            return whole
+    return b"".join(_pieces(_reader(descriptor, status), most))
 
 
 def read_with_status(path: Path, most: int, *, named: bool = True) -> tuple[bytes, os.stat_result]:
@@ -156,7 +166,7 @@ def read_with_status(path: Path, most: int, *, named: bool = True) -> tuple[byte
     """
     descriptor, status = _open(path, named=named)
     try:
-        return b"".join(_pieces(_reader(descriptor, status), most)), os.fstat(descriptor)
+        return _content(descriptor, status, most), os.fstat(descriptor)
     finally:
         os.close(descriptor)
 

@@ -49,11 +49,11 @@ def storage_at(place: Place) -> Storage:
     return S3Storage(place) if isinstance(place, S3Place) else LocalStorage(place)
 
 
-def read_at(place: Place, most: int, *, named: bool = False) -> bytes:
+def read_at(place: Place | str, most: int, *, named: bool = False) -> bytes:
     """The content of a file.
 
     Args:
-        place: The file.
+        place: The file; a text is a path of this machine.
         most: Bytes that it may have.
         named: True if the user named it; False if it was found in a directory.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -53,9 +53,9 @@ def test_the_same_is_chosen_as_by_opening_every_manifest(
     labels = {name(hour, label, at): label for at, (hour, label) in enumerate(some)}
     opened = []
 
-    def words_of(one: str) -> tuple[str, str]:
-        opened.append(one)
-        return labels[one], NAMES[labels[one]]
+    def words_of(some: Sequence[str]) -> list[tuple[str, str]]:
+        opened.extend(some)
+        return [(labels[one], NAMES[labels[one]]) for one in some]
 
     found = choose_names(sorted(labels), patterns, (since, until), words_of)
     inside = {one for one, label in labels.items() if since <= MORNING + timedelta(hours=int(one[9:11]) - 8) <= until}
@@ -82,7 +82,7 @@ def test_borders_are_kept_to_the_millisecond() -> None:
 
 def test_names_of_others_are_always_opened_and_unreadable_ones_decide_nothing() -> None:
     names = sorted([name(0, "aaa"), name(1, "bbb"), "export.json", "0.json"])
-    found = choose_names(names, ("prod",), (MORNING, MORNING + timedelta(hours=1)), lambda _: None)
+    found = choose_names(names, ("prod",), (MORNING, MORNING + timedelta(hours=1)), lambda some: [None] * len(some))
     assert set(found.names) == set(names)
     assert found.clusters == frozenset()
 
@@ -93,8 +93,8 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     found: list[str] = []
     read = manifests.read_at
 
-    def noted(path: Path, *given: Any, **options: Any) -> bytes:
-        found.append(path.name[9:11] + path.name[20:24])
+    def noted(path: Path | str, *given: Any, **options: Any) -> bytes:
+        found.append(Path(path).name[9:11] + Path(path).name[20:24])
         return read(path, *given, **options)
 
     monkeypatch.setattr(manifests, "read_at", noted)
@@ -131,3 +131,19 @@ def test_a_cluster_goes_by_the_name_of_its_newest_snapshot(tmp_path: Path) -> No
     assert len(select_snapshots([tmp_path], Wanted(("new",))).snapshots) == 2
     assert select_snapshots([tmp_path], Wanted(("old",))).snapshots == ()
     assert len(select_snapshots([tmp_path], Wanted(("old",), until=MORNING)).snapshots) == 1
+
+
+def test_names_are_read_as_json_has_them_and_a_damaged_newest_manifest_decides_nothing(tmp_path: Path) -> None:
+    for hour in range(2):
+        facts = {"cluster_id": "aaa", "name": 'p"r-ö', "taken_at": MORNING + timedelta(hours=hour)}
+        write_snapshot(snapshot_of([partition()], **facts), tmp_path)
+    newest = sorted((tmp_path / "manifests").iterdir())[-1]
+    text = newest.read_text(encoding="utf-8")
+    newest.write_text(text.replace("ö", "\\u00f6").replace('p\\"r', "\\u0070\\u0022r"), encoding="utf-8")
+    wanted = Wanted(('p"r-ö',))
+    assert len(select_snapshots([tmp_path], wanted).snapshots) == 2
+    assert select_snapshots([tmp_path], Wanted(("u0070",))).snapshots == ()
+
+    newest.write_text(text[:-40], encoding="utf-8")
+    found = select_snapshots([tmp_path], wanted)
+    assert (len(found.snapshots), [one.path for one in found.damaged]) == (1, [str(newest)])
