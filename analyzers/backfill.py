@@ -49,6 +49,8 @@ class _Outcome(msgspec.Struct, frozen=True):
 
     Attributes:
         damaged: Number of each snapshot that cannot be read, and the error's three parts.
+        left_out: Number of each snapshot that was not added for a fault of the month.
+        fault: The three parts of the error that tells it.
         refused: Exit code and parts of the error that ended the task.
         failed: What the system said, where that ended the task.
     """
@@ -57,6 +59,8 @@ class _Outcome(msgspec.Struct, frozen=True):
     known: int = 0
     bytes: int = 0
     damaged: list[tuple[int, str, str, str]] = []
+    left_out: list[int] = []
+    fault: tuple[str, str, str] | None = None
     refused: tuple[int, str, str, str] | None = None
     failed: tuple[int, str] | None = None
 
@@ -203,7 +207,9 @@ def _added(task: MonthTask, answer: str) -> Added:
         code, *parts = outcome.refused
         raise (UnreachableError if code == ExitCode.UNREACHABLE else UsageError)(*parts)
     damaged = tuple((task.incoming[number], UsageError(*parts)) for number, *parts in outcome.damaged)
-    return Added(outcome.added, outcome.known, damaged, outcome.bytes)
+    left_out = tuple(task.incoming[number] for number in outcome.left_out)
+    fault = None if outcome.fault is None else UsageError(*outcome.fault)
+    return Added(outcome.added, outcome.known, damaged, outcome.bytes, left_out, fault)
 
 
 def outcome_of(_: int, task: MonthTask) -> str:
@@ -217,7 +223,9 @@ def outcome_of(_: int, task: MonthTask) -> str:
     else:
         numbers = {id(one): number for number, one in enumerate(task.incoming)}
         damaged = [(numbers[id(one)], error.what, error.why, error.fix) for one, error in added.damaged]
-        outcome = _Outcome(added.added, added.known, added.bytes, damaged)
+        left_out = [numbers[id(one)] for one in added.left_out]
+        fault = None if added.fault is None else (added.fault.what, added.fault.why, added.fault.fix)
+        outcome = _Outcome(added.added, added.known, added.bytes, damaged, left_out, fault)
     return msgspec.json.encode(outcome).decode()
 
 

@@ -44,9 +44,12 @@ class MonthTask:
         place = Month(self.storage, self.cluster, self.month)
         try:
             added = place.add(self.incoming)
+        except InputError as error:
+            return Added(0, 0, left_out=tuple(self.incoming), fault=error)
+        try:
             return replace(added, bytes=place.compact()) if self.compact else added
         except InputError as error:
-            return Added(0, 0, tuple((one, error) for one in self.incoming))
+            return replace(added, fault=error)
 
     @property
     def is_held(self) -> bool:

@@ -59,6 +59,7 @@ class IngestedCluster(Struct, frozen=True):
     known: Annotated[int, Meaning("snapshots that were there already")]
     refused: Annotated[int, Meaning("snapshots older than --keep", drop=3)]
     damaged: Annotated[int, Meaning("snapshots that cannot be read", drop=4)]
+    left_out: Annotated[int, Meaning("snapshots not added, because their month of the history is damaged", drop=6)]
     months: Annotated[int, Meaning("months that they are of", drop=5)]
     first_taken_at: Annotated[str, Meaning("time of the oldest of them", drop=2)]
     last_taken_at: Annotated[str, Meaning("time of the newest of them", drop=1)]
@@ -77,6 +78,7 @@ class Ingested:
         problems: One line for each of what was left out.
         by: Who added to the months, in words.
         notes: One line for each thing that is to be known of them.
+        faults: Months of the history that are damaged.
     """
 
     rows: Sequence[IngestedCluster]
@@ -86,6 +88,7 @@ class Ingested:
     problems: Sequence[str] = ()
     by: str = THIS_PROCESS
     notes: Sequence[str] = ()
+    faults: int = 0
 
     def total(self, name: str) -> int:
         """Sum of a column of numbers."""
@@ -94,7 +97,8 @@ class Ingested:
     @property
     def exit_code(self) -> ExitCode:
         """5 where something could not be read or belongs to no cluster; refused ones were asked to be."""
-        return ExitCode.INCOMPLETE if self.total("damaged") or self.nameless or self.unread else ExitCode.OK
+        missing = self.total("damaged") or self.faults or self.nameless or self.unread
+        return ExitCode.INCOMPLETE if missing else ExitCode.OK
 
     @property
     def warnings(self) -> list[str]:
@@ -165,7 +169,7 @@ def ingest(
     clusters = [
         _Cluster.of(storage, label, some, oldest, compact=compact) for label, some in sorted(by_cluster.items())
     ]
-    rows, problems = [], [*unread, *map(_nameless_line, nameless)]
+    rows, faults, problems = [], 0, [*unread, *map(_nameless_line, nameless)]
     workers = workers or ClientWorkers(processes=1)
     with _explained(storage):
         dropped = 0 if oldest is None else _drop_old(storage, month_of(oldest))
@@ -173,16 +177,26 @@ def ingest(
     for place in clusters:
         results = list(islice(found, len(place.months)))
         rows.append(place.row(results))
-        problems += [line for result in results for line in _damaged_lines(result)]
-    return Ingested(rows, len(nameless), len(unread), dropped, problems, workers.by, workers.notes)
+        problems += [line for result in results for line in (*_damaged_lines(result), *_fault_lines(result))]
+        faults += sum(result.fault is not None for result in results)
+    return Ingested(rows, len(nameless), len(unread), dropped, problems, workers.by, workers.notes, faults)
 
 
 def _damaged_lines(result: Added) -> Iterator[str]:
-    """A line for each snapshot, one for all that have the same reason: then the month is damaged, not they."""
+    """A line for each snapshot, one for those next to each other that have the same reason."""
     for reason, some in groupby(result.damaged, key=lambda one: str(one[1])):
-        names = [snapshot.name for snapshot, _ in some]
-        rest = f" and {counted(len(names) - 1, 'more snapshot')}" if names[1:] else ""
-        yield f"{names[0]}{rest}: {reason}"
+        yield f"{_first_of([snapshot for snapshot, _ in some])}: {reason}"
+
+
+def _fault_lines(result: Added) -> Iterator[str]:
+    """A line on the month of the history, if it is damaged, and on what was not added to it."""
+    if result.fault is not None:
+        yield f"{_first_of(result.left_out)} not added: {result.fault}" if result.left_out else str(result.fault)
+
+
+def _first_of(snapshots: Sequence[Incoming]) -> str:
+    rest = f" and {counted(len(snapshots) - 1, 'more snapshot')}" if snapshots[1:] else ""
+    return f"{snapshots[0].name}{rest}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +229,7 @@ class _Cluster:
             known=sum(result.known for result in results),
             refused=len(self.candidates) - snapshots_of(self.months),
             damaged=sum(len(result.damaged) for result in results),
+            left_out=sum(len(result.left_out) for result in results),
             months=len(self.months),
             first_taken_at=time_text(ordered[0].snapshot.taken_ms),
             last_taken_at=time_text(ordered[-1].snapshot.taken_ms),

@@ -15,10 +15,11 @@ def answer_to(found: Ingested) -> Answer[IngestedCluster]:
         rows=found.rows,
         clusters=[{"cluster": row.cluster, "name": row.name} for row in found.rows],
         summary={
-            **{name: found.total(name) for name in ("added", "known", "refused", "damaged", "bytes")},
+            **{name: found.total(name) for name in ("added", "known", "refused", "damaged", "left_out", "bytes")},
             "nameless": found.nameless,
             "unread": found.unread,
             "months_dropped": found.dropped,
+            "months_damaged": found.faults,
             "folded_by": found.by,
         },
         warnings=found.warnings,

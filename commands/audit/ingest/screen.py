@@ -27,9 +27,12 @@ def show(found: Ingested, history: str, console: Console) -> None:
         *_more(found.total("known"), "there already"),
         *_more(found.total("refused"), "older than what is kept"),
         *_more(found.total("damaged"), "damaged"),
+        *_more(found.total("left_out"), "left out"),
         *_more(found.nameless, "of no cluster"),
         *_more(found.unread, "no snapshot"),
     ]
+    if found.faults:
+        parts.append(f"{counted(found.faults, 'month')} of the history damaged")
     if found.dropped:
         parts.append(f"{counted(found.dropped, 'month')} dropped")
     print_verdict(console, "OK" if whole else "INCOMPLETE", "green" if whole else "yellow", ", ".join(parts))

@@ -134,12 +134,16 @@ class Added:
         known: Snapshots that were there already.
         damaged: Those that cannot be read, with the reason.
         bytes: Size of the month's files afterwards.
+        left_out: Those that could not be added because the month of the history is damaged; good ones, as far as known.
+        fault: How it is damaged, seen while snapshots were added or afterwards, when its pieces were joined.
     """
 
     added: int
     known: int
     damaged: tuple[tuple[Incoming, KreplicaError], ...] = ()
     bytes: int = 0
+    left_out: tuple[Incoming, ...] = ()
+    fault: KreplicaError | None = None
 
 
 @dataclass(frozen=True, slots=True)

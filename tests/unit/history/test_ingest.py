@@ -330,14 +330,28 @@ def test_a_damaged_month_stops_no_other_cluster(
     (damaged,) = tmp_path.glob(f"cluster=Zk5/*/{files}")
     damage(damaged)
     found = ingest([candidate(TODAY[1]), candidate(TODAY[1], cluster="Zk6")], LocalStorage(tmp_path))
-    assert [(row.cluster, row.added, row.damaged) for row in found.rows] == [("Zk5", 0, 1), ("Zk6", 1, 0)]
+    assert [(row.cluster, row.added, row.left_out) for row in found.rows] == [("Zk5", 0, 1), ("Zk6", 1, 0)]
+    assert (found.total("damaged"), found.faults, found.exit_code) == (0, 1, ExitCode.INCOMPLETE)
     assert reason in found.warnings[0]
     assert str(tmp_path) in found.warnings[0]
     several = ingest([candidate(one) for one in TODAY], LocalStorage(tmp_path))
-    assert several.rows[0].damaged == len(TODAY) > 1
+    assert (several.rows[0].left_out, several.rows[0].damaged) == (len(TODAY), 0)
     (line,) = several.warnings
-    assert f" and {len(TODAY) - 1} more snapshot" in line
+    assert f" and {len(TODAY) - 1} more snapshots not added: " in line
     assert reason in line
+
+
+def test_what_was_added_is_counted_where_the_pieces_cannot_be_joined(tmp_path: Path) -> None:
+    taken_in(tmp_path, TODAY[:2])
+    (closed,) = tmp_path.glob("cluster=Zk5/*/partitions/closed-*")
+    _cut(closed)
+    last = candidate(observed(3, {ORDERS: {"leader": 1}, OTHERS: {"leader": 1}}))
+    found = ingest([last], LocalStorage(tmp_path), compact=True)
+    assert (found.total("added"), found.total("left_out"), found.total("damaged"), found.faults) == (1, 0, 0, 1)
+    assert found.exit_code == ExitCode.INCOMPLETE
+    assert found.warnings[0].startswith(f"cannot read {closed}; expected ")
+    again = ingest([last], LocalStorage(tmp_path))
+    assert (again.total("known"), again.faults) == (1, 0)
 
 
 def test_a_history_that_cannot_be_written_to_is_said(tmp_path: Path) -> None:
