@@ -76,7 +76,7 @@ if TYPE_CHECKING:
     from kreplica.formats.metadata_log.history import MetadataQuestion as MetadataQuestion
     from kreplica.formats.metadata_log.history import decode_metadata as decode_metadata
     from kreplica.formats.segments.as_of import AsOf as AsOf
-    from kreplica.formats.traces import whatif_validate as whatif_validate
+    from kreplica.formats.traces.validation import whatif_validate as whatif_validate
     from kreplica.formats.transactions.reading import TransactionQuestion as TransactionQuestion
     from kreplica.formats.transactions.reading import decode_hanging_transactions as decode_hanging_transactions
     from kreplica.formats.transactions.reading import decode_transaction_events as decode_transaction_events
@@ -238,7 +238,7 @@ _HOMES = {
     "SettingsBounds": "kreplica.engine.explorer.models.settings.state",
     "whatif_prove": "kreplica.engine.explorer.proof",
     "whatif_show": "kreplica.scenarios.listing",
-    "whatif_validate": "kreplica.formats.traces",
+    "whatif_validate": "kreplica.formats.traces.validation",
     "write_snapshot": "kreplica.store.writing",
 }
 """Public names and the modules they live in."""

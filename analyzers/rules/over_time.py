@@ -12,7 +12,7 @@ from kreplica.errors import UsageError
 from kreplica.fleet.finding import FleetFinding
 from kreplica.fleet.judging import FLEET_RULES, judge_clusters, newest_ms
 from kreplica.fleet.rule import Circumstances
-from kreplica.fleet.rules import cluster_drift
+from kreplica.fleet.rules.settings import cluster_drift
 
 if TYPE_CHECKING:
     from kreplica.health.rules import Severity

@@ -38,8 +38,8 @@ from kreplica.formats.logs.copies import ComparedCopy
 from kreplica.formats.logs.index_rows import IndexEntry
 from kreplica.formats.logs.replicas import Finding as FileFinding
 from kreplica.formats.metadata_log.change_rows import MetadataChange
-from kreplica.formats.metadata_trace.rows import TraceChange
 from kreplica.formats.segments import rows as segment_rows
+from kreplica.formats.traces.kraft.rows import TraceChange
 from kreplica.formats.transactions.reading import TransactionRow
 from kreplica.health.findings import Finding
 from kreplica.health.imbalance import BrokerBalance

@@ -8,28 +8,21 @@ from dataclasses import dataclass
 from kreplica.fleet.cluster import ClusterHistory
 from kreplica.fleet.finding import FleetFinding, finding_order
 from kreplica.fleet.rule import Circumstances, FleetRule
-from kreplica.fleet.rules import (
-    cluster_drift,
-    config_drift,
-    controller_changes,
-    dead_group,
-    disk_filling,
-    group_offsets_back,
-    group_stopped,
+from kreplica.fleet.rules import no_snapshot
+from kreplica.fleet.rules.brokers import controller_changes, disk_filling, skewed_brokers, vanished_broker
+from kreplica.fleet.rules.groups import dead_group, group_offsets_back, group_stopped
+from kreplica.fleet.rules.settings import cluster_drift, config_drift, setting_changed
+from kreplica.fleet.rules.settings.cluster_drift import PresentSettings
+from kreplica.fleet.rules.topics import (
     isr_flapping,
     leader_epoch_churn,
     min_isr_lowered,
-    no_snapshot,
     orphaned_throttle,
     replication_factor_lowered,
-    setting_changed,
-    skewed_brokers,
     stuck_reassignment,
     unclean_election,
-    vanished_broker,
     vanished_topic,
 )
-from kreplica.fleet.rules.cluster_drift import PresentSettings
 from kreplica.history.lives.log_line import LogLine
 from kreplica.history.selection import Chosen, HistoryMonth
 from kreplica.system.processes import side_by_side

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from commands.shared.printing.output import Answer
 from kreplica.engine.traces.trace_rule import TraceRule
 from kreplica.errors import ExitCode
-from kreplica.formats.metadata_trace.rows import TraceChange
+from kreplica.formats.traces.kraft.rows import TraceChange
 
 if TYPE_CHECKING:
-    from kreplica.formats.metadata_trace.validation import Validation
+    from kreplica.formats.traces.kraft.validation import Validation
 
 
 def answer_of(validation: Validation) -> Answer[TraceChange]:

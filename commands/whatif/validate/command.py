@@ -72,7 +72,7 @@ def validate(
     from commands.shared.printing.output import emit
     from commands.whatif.validate.answer import answer_of
     from commands.whatif.validate.screen import show
-    from kreplica.formats.traces import whatif_validate
+    from kreplica.formats.traces.validation import whatif_validate
 
     validation = whatif_validate(paths, kafka_version, parse_settings(settings))
     words = [*paths, *(("--kafka-version", kafka_version) if kafka_version else ())]

@@ -10,13 +10,13 @@ from commands.shared.printing.screen import print_lines, print_rows, print_verdi
 from commands.shared.printing.verdicts import COLORS
 from kreplica.engine.traces.trace_rule import TraceRule
 from kreplica.errors import ExitCode
-from kreplica.formats.metadata_trace.rows import TraceChange
+from kreplica.formats.traces.kraft.rows import TraceChange
 from kreplica.model.wording.words import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from kreplica.formats.metadata_trace.validation import Validation
+    from kreplica.formats.traces.kraft.validation import Validation
 
 MOST_REFUSED = 10
 """Refused records that the screen lists; the rest are counted."""

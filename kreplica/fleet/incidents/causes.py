@@ -17,7 +17,7 @@ from kreplica.fleet.finding import Certainty
 from kreplica.fleet.incidents.incident import LOST, IncidentKind
 from kreplica.fleet.incidents.scenes import PartitionId, Scene, spans_of
 from kreplica.fleet.incidents.shown import Shown, holding
-from kreplica.fleet.rules.shared.absences import RESTART_MS
+from kreplica.fleet.rules.absences import RESTART_MS
 from kreplica.health.causes.explain import Explanation
 from kreplica.health.causes.facts import offline_directories
 from kreplica.health.causes.smallest_set import Culprit, Key, find_culprits

@@ -14,7 +14,7 @@ from kreplica.fleet.incidents.incident import Incident, IncidentKind, incident_o
 from kreplica.fleet.incidents.packed import packed
 from kreplica.fleet.incidents.scenes import Seen, findings_over_time, scenes_of
 from kreplica.fleet.incidents.surroundings import aftermath, changes_before
-from kreplica.fleet.rules import setting_changed
+from kreplica.fleet.rules.settings import setting_changed
 from kreplica.health.rules import PARTITION_RULES, RACK_VIOLATION, Severity
 
 _ABOUT_REPLICAS = frozenset(rule.name for rule in PARTITION_RULES if rule is not RACK_VIOLATION)

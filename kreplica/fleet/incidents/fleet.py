@@ -19,8 +19,8 @@ from kreplica.fleet.incidents.rows import BehindRow, IncidentRow, behind_row, ro
 from kreplica.fleet.incidents.scenes import TABLES_READ
 from kreplica.fleet.judging import between_clusters, judge_cluster, newest_ms, tables_read
 from kreplica.fleet.rule import Circumstances
-from kreplica.fleet.rules import cluster_drift
-from kreplica.fleet.rules.cluster_drift import PresentSettings
+from kreplica.fleet.rules.settings import cluster_drift
+from kreplica.fleet.rules.settings.cluster_drift import PresentSettings
 from kreplica.fleet.worsening import AppliedMute, Key, Stretch, apply_mutes, muted_keys
 from kreplica.health.rules import Severity
 from kreplica.history.lives.log_line import Moments

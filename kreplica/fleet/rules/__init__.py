@@ -1,1 +1,1 @@
-"""Fleet rules, one a file; ``kreplica/fleet/judging.py`` lists them."""
+"""Fleet rules, one a file, in folders by what they judge; ``kreplica/fleet/judging.py`` lists them."""

@@ -42,15 +42,15 @@ from kreplica.formats.metadata_log.change_rows import change_row
 from kreplica.formats.metadata_log.image import MetadataImage
 from kreplica.formats.metadata_log.log import metadata_entries
 from kreplica.formats.metadata_log.records import decode_metadata_record
-from kreplica.formats.metadata_trace.releases import Releases
-from kreplica.formats.metadata_trace.timers import LAG, SESSION, Timers
-from kreplica.formats.metadata_trace.walk import Walk
 from kreplica.formats.schema import SchemaError
 from kreplica.formats.segments.codecs import InflateError, inflate
 from kreplica.formats.segments.control_records import decode_control_record
 from kreplica.formats.segments.records import decode_records
 from kreplica.formats.segments.rows import record_table
 from kreplica.formats.segments.windows import BatchWindow, read_windows
+from kreplica.formats.traces.kraft.releases import Releases
+from kreplica.formats.traces.kraft.timers import LAG, SESSION, Timers
+from kreplica.formats.traces.kraft.walk import Walk
 from kreplica.formats.transactions.records import (
     Findings,
     TransactionReplay,

@@ -12,9 +12,9 @@ from kreplica.formats.metadata_log.files import Replay, earliest, find_metadata,
 from kreplica.formats.metadata_log.image import MetadataImage
 from kreplica.formats.metadata_log.log import Decoded, MetadataEntry
 from kreplica.formats.metadata_log.records import MetadataRecord
-from kreplica.formats.metadata_trace.releases import Releases
-from kreplica.formats.metadata_trace.rows import TraceChange
-from kreplica.formats.metadata_trace.walk import Walk
+from kreplica.formats.traces.kraft.releases import Releases
+from kreplica.formats.traces.kraft.rows import TraceChange
+from kreplica.formats.traces.kraft.walk import Walk
 
 EVERY = 100
 NOTHING = MetadataRecord("NO_OP_RECORD", 0, {})

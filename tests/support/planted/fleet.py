@@ -13,25 +13,18 @@ from typing import Any
 
 from histories.clusters import PlantedCluster
 
-from kreplica.fleet.rules import (
-    cluster_drift,
-    config_drift,
-    controller_changes,
-    dead_group,
-    disk_filling,
-    group_offsets_back,
-    group_stopped,
+from kreplica.fleet.rules import no_snapshot
+from kreplica.fleet.rules.brokers import controller_changes, disk_filling, skewed_brokers, vanished_broker
+from kreplica.fleet.rules.groups import dead_group, group_offsets_back, group_stopped
+from kreplica.fleet.rules.settings import cluster_drift, config_drift, setting_changed
+from kreplica.fleet.rules.topics import (
     isr_flapping,
     leader_epoch_churn,
     min_isr_lowered,
-    no_snapshot,
     orphaned_throttle,
     replication_factor_lowered,
-    setting_changed,
-    skewed_brokers,
     stuck_reassignment,
     unclean_election,
-    vanished_broker,
     vanished_topic,
 )
 from kreplica.model.snapshot import Gap

@@ -51,7 +51,7 @@ AREAS = {
     "store": ("kreplica/store/",),
     "history": ("kreplica/history/",),
     "fleet": ("kreplica/fleet/",),
-    "traces": ("kreplica/engine/traces/", "kreplica/formats/metadata_trace/", "commands/whatif/validate/"),
+    "traces": ("kreplica/engine/traces/", "kreplica/formats/traces/", "commands/whatif/validate/"),
     "engine": ("kreplica/engine/", "kreplica/scenarios/", "kreplica/report/"),
     "formats": ("kreplica/formats/",),
     "health": ("kreplica/health/", "kreplica/monitoring/", "kreplica/advice/", "kreplica/planner/"),

@@ -211,6 +211,10 @@ def test_files_that_outlive_a_crash_are_written_in_one_place() -> None:
     names = ("cluster", "launch", "servers/formatting", "servers/logs", "certificates")
     of_a_sandbox = {f"kreplica/sandbox/{name}.py" for name in names}
     of_its_processes = {"kreplica/sandbox/processes.py", "kreplica/sandbox/distribution/jars.py"}
-    for_now = {"kreplica/config/security.py", "kreplica/system/guard.py", "kreplica/execution/moves/rate_request.py"}
+    for_now = {
+        "kreplica/config/security.py",
+        "kreplica/system/guard.py",
+        "kreplica/execution/moves/rate_request.py",
+    }
     durable = {"kreplica/system/durable_files.py", "kreplica/execution/journal_file.py"}
     assert found == durable | for_now | of_a_sandbox | of_its_processes

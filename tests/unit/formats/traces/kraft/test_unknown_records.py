@@ -8,8 +8,8 @@ from kreplica.errors import InputError
 from kreplica.formats.metadata_log.image import MetadataImage
 from kreplica.formats.metadata_log.log import MetadataEntry
 from kreplica.formats.metadata_log.records import MetadataRecord
-from kreplica.formats.metadata_trace.releases import Releases
-from kreplica.formats.metadata_trace.walk import Walk
+from kreplica.formats.traces.kraft.releases import Releases
+from kreplica.formats.traces.kraft.walk import Walk
 
 
 def walked(*records: MetadataRecord) -> Walk:

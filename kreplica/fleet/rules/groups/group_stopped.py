@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from kreplica.fleet.cluster import ClusterHistory, Span
 from kreplica.fleet.finding import Certainty, FleetFinding
 from kreplica.fleet.rule import Circumstances, FleetRule
-from kreplica.fleet.rules.shared.commits import Commits, commits
+from kreplica.fleet.rules.groups.commits import Commits, commits
 from kreplica.fleet.windows import DAY_MS
 from kreplica.health.rules import Severity
 from kreplica.model.tables.schema import GROUPS, PARTITIONS

@@ -11,7 +11,7 @@ from kreplica.engine.traces.trace_rule import TraceRule
 from kreplica.engine.versions.version import Version
 from kreplica.formats.metadata_log.image import BrokerState
 from kreplica.formats.metadata_log.log import MetadataEntry
-from kreplica.formats.metadata_trace.steps import Leaving
+from kreplica.formats.traces.kraft.steps import Leaving
 
 _FENCE, _UNFENCE, _SHUT_DOWN = 1, -1, 1
 _BROKER_FIELD = {

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kreplica.fleet.cluster import ClusterHistory
 from kreplica.fleet.finding import FleetFinding
 from kreplica.fleet.rule import Circumstances, FleetRule
-from kreplica.fleet.rules.shared.lowering import lowered
+from kreplica.fleet.rules.topics.lowering import lowered
 from kreplica.health.rules import Severity
 from kreplica.model.tables.schema import PARTITIONS
 

@@ -14,7 +14,7 @@ from random import Random
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[3] / "support"))
+sys.path.insert(0, str(Path(__file__).parents[4] / "support"))
 from log_files.altered_traces import ALTERATIONS, NOTHING, AlteredTrace, changes
 from log_files.kafka_dumps import GOLDEN
 

@@ -14,7 +14,7 @@ from kreplica.fleet.cluster import ClusterHistory
 from kreplica.fleet.finding import Certainty, FleetFinding
 from kreplica.fleet.lasting import Lasting
 from kreplica.fleet.rule import Circumstances, FleetRule
-from kreplica.fleet.rules.shared.absences import RESTART_MS, absences
+from kreplica.fleet.rules.absences import RESTART_MS, absences
 from kreplica.health.rules import Severity
 from kreplica.model.tables.schema import BROKERS, PARTITIONS
 from kreplica.model.wording.words import counted

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from kreplica.engine.settings import Value
 from kreplica.errors import UsageError
-from kreplica.formats.metadata_trace.validation import Validation, validate_metadata_log
-from kreplica.formats.zookeeper_log.validation import transaction_logs, validate_transaction_logs
+from kreplica.formats.traces.kraft.validation import Validation, validate_metadata_log
+from kreplica.formats.traces.zookeeper.validation import transaction_logs, validate_transaction_logs
 
 
 def whatif_validate(

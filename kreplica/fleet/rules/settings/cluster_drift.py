@@ -12,8 +12,8 @@ import numpy as np
 from kreplica.fleet.cluster import ClusterHistory
 from kreplica.fleet.finding import Certainty, FleetFinding
 from kreplica.fleet.rule import FleetRule
-from kreplica.fleet.rules.config_drift import OWN
-from kreplica.fleet.rules.setting_changed import DEFAULT, PASSING
+from kreplica.fleet.rules.settings.config_drift import OWN
+from kreplica.fleet.rules.settings.setting_changed import DEFAULT, PASSING
 from kreplica.health.rules import Severity
 from kreplica.model.tables.columns import Integers
 from kreplica.model.tables.schema import CONFIGS, PARTITIONS

@@ -16,14 +16,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-sys.path.insert(0, str(Path(__file__).parents[3] / "support"))
+sys.path.insert(0, str(Path(__file__).parents[4] / "support"))
 from examples import examples
 from log_files.kafka_dumps import GOLDEN
 
 from kreplica.formats.damage import Damage
-from kreplica.formats.metadata_trace.rows import TraceChange
-from kreplica.formats.zookeeper_log.trace import ZooKeeperWalk
-from kreplica.formats.zookeeper_log.transactions import MAGIC, Transaction, WriteKind, decode_transactions
+from kreplica.formats.traces.kraft.rows import TraceChange
+from kreplica.formats.traces.zookeeper.trace import ZooKeeperWalk
+from kreplica.formats.traces.zookeeper.transactions import MAGIC, Transaction, WriteKind, decode_transactions
 
 LOGS = sorted(
     (GOLDEN / "kafka-3.9.2" / "zookeeper-txlog").glob("log.*.gz"), key=lambda file: int(file.name.split(".")[1], 16)

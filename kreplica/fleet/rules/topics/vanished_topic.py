@@ -10,7 +10,7 @@ from kreplica.fleet.cluster import ClusterHistory
 from kreplica.fleet.finding import Certainty, FleetFinding
 from kreplica.fleet.lasting import Lasting
 from kreplica.fleet.rule import Circumstances, FleetRule
-from kreplica.fleet.rules.shared.absences import absences
+from kreplica.fleet.rules.absences import absences
 from kreplica.health.rules import Severity
 from kreplica.model.tables.columns import Indices
 from kreplica.model.tables.schema import PARTITIONS

@@ -21,9 +21,9 @@ from kreplica.engine.simulator.broker.partition_state import PartitionState
 from kreplica.engine.traces.kraft import Explanation, agrees
 from kreplica.engine.traces.trace_rule import TraceRule
 from kreplica.engine.traces.zookeeper import first_state, zookeeper_decisions
-from kreplica.formats.metadata_trace.rows import TraceChange
-from kreplica.formats.metadata_trace.steps import differences
-from kreplica.formats.zookeeper_log.transactions import Transaction, WriteKind, ZnodeWrite
+from kreplica.formats.traces.kraft.rows import TraceChange
+from kreplica.formats.traces.kraft.steps import differences
+from kreplica.formats.traces.zookeeper.transactions import Transaction, WriteKind, ZnodeWrite
 from kreplica.model.settings import UNCLEAN
 
 REMEMBERED_MS = 60_000

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[3] / "support"))
+sys.path.insert(0, str(Path(__file__).parents[4] / "support"))
 from log_files.kafka_dumps import GOLDEN
 
 import kreplica
@@ -22,8 +22,8 @@ from kreplica.engine.traces.trace_rule import TraceRule
 from kreplica.engine.versions.supported import version_named
 from kreplica.formats.metadata_log.files import Replay, earliest, find_metadata, history
 from kreplica.formats.metadata_log.image import BrokerState, MetadataImage, PartitionChange, PartitionState
-from kreplica.formats.metadata_trace.facts import ANY_UNWRITTEN, PartitionFacts
-from kreplica.formats.metadata_trace.steps import Step, by_any_request, wrong_directories
+from kreplica.formats.traces.kraft.facts import ANY_UNWRITTEN, PartitionFacts
+from kreplica.formats.traces.kraft.steps import Step, by_any_request, wrong_directories
 
 BEFORE = PartitionState([3, 1], [3], (), (), [], [], ["old", "one"], 3, 2, 5, 0)
 

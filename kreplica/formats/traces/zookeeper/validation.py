@@ -9,9 +9,9 @@ from typing import Final
 
 from kreplica.errors import InputError, os_reason
 from kreplica.formats.damage import Damage
-from kreplica.formats.metadata_trace.validation import Validation
-from kreplica.formats.zookeeper_log.trace import ZooKeeperWalk
-from kreplica.formats.zookeeper_log.transactions import Transaction, decode_transactions
+from kreplica.formats.traces.kraft.validation import Validation
+from kreplica.formats.traces.zookeeper.trace import ZooKeeperWalk
+from kreplica.formats.traces.zookeeper.transactions import Transaction, decode_transactions
 
 VERSION_DIRECTORY: Final = "version-2"
 _NAME = re.compile(r"log\.([0-9a-f]{1,16})")

@@ -12,14 +12,14 @@ from kreplica.engine.versions.version import Version
 from kreplica.formats.metadata_log.directories import first_directory
 from kreplica.formats.metadata_log.image import BrokerState, MetadataImage, PartitionChange, PartitionState
 from kreplica.formats.metadata_log.log import MetadataEntry
-from kreplica.formats.metadata_trace.broker_records import BrokerRecord, broker_fault, broker_record, leaving_before
-from kreplica.formats.metadata_trace.facts import ANY_UNWRITTEN, Unwritten, brokers_of, engine_state, facts_of
-from kreplica.formats.metadata_trace.operations import Opening, explain_run, overdue
-from kreplica.formats.metadata_trace.releases import Releases
-from kreplica.formats.metadata_trace.rows import TraceChange
-from kreplica.formats.metadata_trace.steps import Found, Leaving, Step, differences, directory_lost, wrong_directories
-from kreplica.formats.metadata_trace.timers import Timers
 from kreplica.formats.segments.control_records import LEADER_CHANGE
+from kreplica.formats.traces.kraft.broker_records import BrokerRecord, broker_fault, broker_record, leaving_before
+from kreplica.formats.traces.kraft.facts import ANY_UNWRITTEN, Unwritten, brokers_of, engine_state, facts_of
+from kreplica.formats.traces.kraft.operations import Opening, explain_run, overdue
+from kreplica.formats.traces.kraft.releases import Releases
+from kreplica.formats.traces.kraft.rows import TraceChange
+from kreplica.formats.traces.kraft.steps import Found, Leaving, Step, differences, directory_lost, wrong_directories
+from kreplica.formats.traces.kraft.timers import Timers
 from kreplica.model.settings import ELR_FEATURE, MIN_ISR
 
 _CHANGE = "PARTITION_CHANGE_RECORD"

@@ -15,8 +15,8 @@ from kreplica.engine.traces.kraft import agrees
 from kreplica.engine.traces.trace_rule import TraceRule
 from kreplica.engine.versions.version import Version
 from kreplica.formats.metadata_log.image import MetadataImage, PartitionState
-from kreplica.formats.metadata_trace.facts import Unwritten, engine_state, facts_of
-from kreplica.formats.metadata_trace.steps import Candidates, Found, Leaving, Step, back, by_any_request, explained
+from kreplica.formats.traces.kraft.facts import Unwritten, engine_state, facts_of
+from kreplica.formats.traces.kraft.steps import Candidates, Found, Leaving, Step, back, by_any_request, explained
 
 Places = Mapping[tuple[str, int], PartitionState]
 """States of partitions by topic id and index."""

@@ -10,7 +10,7 @@ from kreplica.fleet.cluster import ClusterHistory
 from kreplica.fleet.finding import FleetFinding
 from kreplica.fleet.lasting import Lasting
 from kreplica.fleet.rule import Circumstances, FleetRule
-from kreplica.fleet.rules.shared.lowering import lowered
+from kreplica.fleet.rules.topics.lowering import lowered
 from kreplica.health.rules import Severity
 from kreplica.model.predicates import partitions as known
 from kreplica.model.predicates.expressions import Difference, OrEmpty, Size

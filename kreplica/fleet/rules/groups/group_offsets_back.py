@@ -10,7 +10,7 @@ import numpy as np
 from kreplica.fleet.cluster import ClusterHistory, Span
 from kreplica.fleet.finding import Certainty, FleetFinding
 from kreplica.fleet.rule import Circumstances, FleetRule
-from kreplica.fleet.rules.shared.commits import commits
+from kreplica.fleet.rules.groups.commits import commits
 from kreplica.health.rules import Severity
 from kreplica.model.tables.schema import GROUPS
 from kreplica.model.wording.words import counted

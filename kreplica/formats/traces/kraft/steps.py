@@ -21,8 +21,8 @@ from kreplica.engine.traces.kraft import (
 from kreplica.engine.traces.trace_rule import TraceRule
 from kreplica.formats.metadata_log.directories import LOST, MIGRATING, first_directory, is_online
 from kreplica.formats.metadata_log.image import BrokerState, PartitionChange, PartitionState
-from kreplica.formats.metadata_trace.facts import PartitionFacts, Unwritten, engine_state
-from kreplica.formats.metadata_trace.timers import InSync
+from kreplica.formats.traces.kraft.facts import PartitionFacts, Unwritten, engine_state
+from kreplica.formats.traces.kraft.timers import InSync
 
 Candidates = Callable[[EngineState, EngineState, Circumstances], Iterator[Explanation]]
 

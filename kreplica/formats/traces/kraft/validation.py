@@ -21,10 +21,10 @@ from kreplica.formats.metadata_log.files import MetadataFiles, Replay, earliest,
 from kreplica.formats.metadata_log.history import chosen_log
 from kreplica.formats.metadata_log.image import MetadataImage, PartitionChange
 from kreplica.formats.metadata_log.log import metadata_entries
-from kreplica.formats.metadata_trace.releases import Releases
-from kreplica.formats.metadata_trace.rows import TraceChange
-from kreplica.formats.metadata_trace.timers import Timers, timers_given
-from kreplica.formats.metadata_trace.walk import Walk, refused
+from kreplica.formats.traces.kraft.releases import Releases
+from kreplica.formats.traces.kraft.rows import TraceChange
+from kreplica.formats.traces.kraft.timers import Timers, timers_given
+from kreplica.formats.traces.kraft.walk import Walk, refused
 from kreplica.model.wording.words import counted
 
 

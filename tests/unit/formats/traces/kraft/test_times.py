@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[3] / "support"))
+sys.path.insert(0, str(Path(__file__).parents[4] / "support"))
 from log_files.kafka_dumps import GOLDEN
 
 from kreplica.engine.versions.supported import version_named
@@ -23,10 +23,10 @@ from kreplica.formats.metadata_log.files import Replay, earliest, find_metadata,
 from kreplica.formats.metadata_log.image import MetadataImage, PartitionChange, PartitionState
 from kreplica.formats.metadata_log.log import MetadataEntry
 from kreplica.formats.metadata_log.records import MetadataRecord
-from kreplica.formats.metadata_trace.releases import Releases
-from kreplica.formats.metadata_trace.timers import LAG, SESSION, Timers, timers_given
-from kreplica.formats.metadata_trace.walk import Walk
 from kreplica.formats.segments.control_records import LEADER_CHANGE, ControlRecord
+from kreplica.formats.traces.kraft.releases import Releases
+from kreplica.formats.traces.kraft.timers import LAG, SESSION, Timers, timers_given
+from kreplica.formats.traces.kraft.walk import Walk
 
 LOG = GOLDEN / "kafka-4.3.1" / "killed-all" / "broker-1"
 UNFENCED, FENCED, QUIET = 19, 818, 600

@@ -1,0 +1,1 @@
+"""Fleet rules on consumer groups."""

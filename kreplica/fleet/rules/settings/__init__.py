@@ -1,0 +1,1 @@
+"""Fleet rules on settings that differ or change."""

@@ -1,0 +1,1 @@
+"""Fleet rules on topics and their partitions."""
