@@ -7,11 +7,11 @@ from kreplica.advice.facts import RACK, BrokerGroup, ClusterFacts, NotKnownError
 from kreplica.advice.model import BrokerRule, Proposal
 from kreplica.advice.topic_rules import GOOD_FACTOR, GOOD_MIN_ISR, NEVER, ORIGIN_TOPIC
 from kreplica.health.rules import Severity
+from kreplica.model.internal_topics import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTIONS_TOPIC
 from kreplica.model.settings import MIN_ISR, UNCLEAN
 
 DEFAULT_FACTOR = "default.replication.factor"
 AUTO_CREATE = "auto.create.topics.enable"
-OFFSETS, TRANSACTIONS, SHARE_STATE = "__consumer_offsets", "__transaction_state", "__share_group_state"
 _NEW_DISK = "the disk and the replication traffic of each copy"
 _ONLY_AT_CREATION = "it is read when the topic is made, on its first use, and never again"
 
@@ -220,25 +220,30 @@ BROKER_RULES: tuple[BrokerRule, ...] = (
     ),
     _flush("log.flush.interval.messages", NEVER),
     _flush("log.flush.interval.ms", None),
-    _topic_to_come("offsets.topic.replication.factor", OFFSETS, "offsets-topic-rf", "committed offsets"),
-    _topic_to_come("transaction.state.log.replication.factor", TRANSACTIONS, "transactions-topic-rf", "transactions"),
+    _topic_to_come("offsets.topic.replication.factor", OFFSETS_TOPIC, "offsets-topic-rf", "committed offsets"),
     _topic_to_come(
-        "share.coordinator.state.topic.replication.factor", SHARE_STATE, "share-topic-rf", "states of share groups"
+        "transaction.state.log.replication.factor", TRANSACTIONS_TOPIC, "transactions-topic-rf", "transactions"
+    ),
+    _topic_to_come(
+        "share.coordinator.state.topic.replication.factor",
+        SHARE_STATE_TOPIC,
+        "share-topic-rf",
+        "states of share groups",
     ),
     _min_isr_to_come(
         "transaction.state.log.min.isr",
         "transaction.state.log.replication.factor",
-        TRANSACTIONS,
+        TRANSACTIONS_TOPIC,
         "transactions-topic-min-isr",
         "transactions",
     ),
     _min_isr_to_come(
         "share.coordinator.state.topic.min.isr",
         "share.coordinator.state.topic.replication.factor",
-        SHARE_STATE,
+        SHARE_STATE_TOPIC,
         "share-topic-min-isr",
         "states of share groups",
     ),
-    _partition_count("offsets.topic.num.partitions", OFFSETS, "offsets-topic-partitions"),
-    _partition_count("transaction.state.log.num.partitions", TRANSACTIONS, "transactions-topic-partitions"),
+    _partition_count("offsets.topic.num.partitions", OFFSETS_TOPIC, "offsets-topic-partitions"),
+    _partition_count("transaction.state.log.num.partitions", TRANSACTIONS_TOPIC, "transactions-topic-partitions"),
 )

@@ -6,10 +6,10 @@ before 3.0 and all since, linger.ms 0 before 4.0 and 5 since (KIP-679, KIP-1030)
 
 from __future__ import annotations
 
-from kreplica.advice.broker_rules import TRANSACTIONS
 from kreplica.advice.facts import ClientFacts, ClusterFacts, NotKnownError, Setting
 from kreplica.advice.model import ClientRule, Proposal, Scope
 from kreplica.health.rules import Severity
+from kreplica.model.internal_topics import TRANSACTIONS_TOPIC
 
 ACKS, IDEMPOTENCE, RETRIES = "acks", "enable.idempotence", "retries"
 IN_FLIGHT = "max.in.flight.requests.per.connection"
@@ -148,7 +148,7 @@ def _isolation(client: ClientFacts, facts: ClusterFacts | None) -> Proposal | No
         return None
     if facts is None:
         raise NotKnownError("whether transactions are used")
-    if TRANSACTIONS not in facts.partition_counts:
+    if TRANSACTIONS_TOPIC not in facts.partition_counts:
         return None
     return Proposal(_in_file(client, ISOLATION), "read_committed", _set(ISOLATION, "read_committed"))
 

@@ -7,6 +7,7 @@ from kreplica.advice.facts import ClusterFacts, NotKnownError, Setting, TopicFac
 from kreplica.advice.model import Proposal, TopicRule
 from kreplica.health import rules as check
 from kreplica.health.rules import Severity
+from kreplica.model.internal_topics import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTIONS_TOPIC
 from kreplica.model.settings import MIN_ISR, UNCLEAN
 
 GOOD_FACTOR = 3
@@ -20,9 +21,9 @@ _MORE_DISK = "the disk and the replication traffic of each added copy; the move 
 _NOT_NOW = "not possible now: too few brokers are live, or its partitions are being moved already"
 _FEWER_ACKNOWLEDGE = "a write is acknowledged with one copy fewer"
 _OF_KAFKA = {
-    "__consumer_offsets": "committed offsets of all groups go with it",
-    "__transaction_state": "open transactions go with it",
-    "__share_group_state": "the state of share groups goes with it",
+    OFFSETS_TOPIC: "committed offsets of all groups go with it",
+    TRANSACTIONS_TOPIC: "open transactions go with it",
+    SHARE_STATE_TOPIC: "the state of share groups goes with it",
 }
 _DURABILITY = "Apache Kafka documentation, min.insync.replicas and acks"
 

@@ -14,8 +14,9 @@ from enum import StrEnum
 
 import numpy as np
 
+from kreplica.model.internal_topics import METADATA_TOPIC
 from kreplica.model.settings import RETENTION_SETTINGS
-from kreplica.model.snapshot import METADATA_TOPIC, ClusterSnapshot
+from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.model.tables.columns import Indices, Mask, StringColumn
 from kreplica.model.tables.table import Table
 

@@ -41,12 +41,6 @@ class MetadataMode(Enum):
     ZOOKEEPER = "zookeeper"
 
 
-INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
-"""Kafka's internal topics (org.apache.kafka.common.internals.Topic.INTERNAL_TOPICS)."""
-METADATA_TOPIC = "__cluster_metadata"
-"""The metadata log of KRaft: a folder on disk, and no topic of the cluster."""
-
-
 @dataclass(frozen=True, slots=True)
 class Gap:
     """A fact that a complete answer needs and the source did not give; an answer with gaps exits 5.

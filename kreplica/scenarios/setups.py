@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from kreplica.engine.checkers.transactions import transaction_outcomes
-from kreplica.engine.rules.groups.coordinator_partition import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from kreplica.engine.settings import Value
 from kreplica.engine.setup import (
     MILLISECOND,
@@ -27,6 +26,7 @@ from kreplica.engine.setup import (
     sends,
 )
 from kreplica.engine.trace import Event, Kind, fields_of
+from kreplica.model.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from kreplica.scenarios.scenario import Probe
 
 ORDERS = TopicSetup("orders", ((1, 2, 3),))

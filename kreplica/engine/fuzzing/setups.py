@@ -14,7 +14,6 @@ from random import Random
 from kreplica.engine.checkers.liveness import recovery_bound
 from kreplica.engine.fault_plan import Plan
 from kreplica.engine.fuzzing.plans import DEFAULT_PROFILE, Profile, random_plan
-from kreplica.engine.rules.groups.coordinator_partition import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from kreplica.engine.rules.replication.acknowledgement import ACKS_ALL
 from kreplica.engine.settings import Value
 from kreplica.engine.setup import (
@@ -33,6 +32,7 @@ from kreplica.engine.setup import (
     cluster,
 )
 from kreplica.engine.versions.supported import ControllerKind, Version
+from kreplica.model.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from kreplica.model.settings import MIN_ISR, UNCLEAN
 
 TOPIC = "t"

@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kreplica.engine.rules.controller.controller_election import INITIAL_EPOCH
-from kreplica.engine.rules.groups.coordinator_partition import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from kreplica.engine.settings import Value
 from kreplica.engine.setup import (
     FIRST_CONTROLLER,
@@ -48,6 +47,7 @@ from kreplica.engine.simulator.zookeeper.service import (
 from kreplica.engine.trace import Trace
 from kreplica.engine.versions.supported import ControllerKind, Version
 from kreplica.errors import UsageError
+from kreplica.model.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 
 
 def zookeeper_with_topics(cluster: Cluster) -> ZooKeeper:

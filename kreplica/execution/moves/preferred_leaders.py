@@ -16,7 +16,7 @@ from kreplica.execution.drift import got_worse, trouble
 from kreplica.execution.moves.cluster import MoveCluster
 from kreplica.execution.moves.plans.journal import ElectionNote, Event, entry
 from kreplica.execution.plan import LeaderChange
-from kreplica.model.snapshot import INTERNAL_TOPICS
+from kreplica.model.internal_topics import INTERNAL_TOPICS
 from kreplica.model.wording.words import counted
 from kreplica.planner.preferred_leaders import Election, batches, plan_elections, spread
 

@@ -10,7 +10,7 @@ from kreplica.formats.checks.rules import check_all, other_files, unlisted
 from kreplica.formats.log_directory.listing import LogDirectory
 from kreplica.formats.logs.replicas import Finding, ReplicaFolder, find_folders
 from kreplica.formats.metadata_log.files import find_metadata, state_at
-from kreplica.formats.metadata_log.log import METADATA_TOPIC
+from kreplica.model.internal_topics import METADATA_TOPIC
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,9 @@ from kreplica.formats.log_directory.listing import LogDirectory
 from kreplica.formats.log_directory.meta_properties import META_PROPERTIES, PARTITION_METADATA
 from kreplica.formats.logs.replicas import Finding, ReplicaFiles
 from kreplica.formats.metadata_log.image import MetadataImage
-from kreplica.formats.metadata_log.log import METADATA_TOPIC, metadata_entries
+from kreplica.formats.metadata_log.log import metadata_entries
 from kreplica.formats.registry import BOOTSTRAP_CHECKPOINT
+from kreplica.model.internal_topics import METADATA_TOPIC
 from kreplica.model.settings import METADATA_VERSION
 
 

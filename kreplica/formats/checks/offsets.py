@@ -8,7 +8,7 @@ import numpy as np
 
 from kreplica.formats.log_directory.offset_checkpoint import CLEANER, LOG_START, RECOVERY_POINT, REPLICATION
 from kreplica.formats.logs.replicas import Finding, ReplicaFiles, epoch_file
-from kreplica.formats.metadata_log.log import METADATA_TOPIC
+from kreplica.model.internal_topics import METADATA_TOPIC
 
 
 def log_damage(replica: ReplicaFiles) -> Iterator[Finding]:

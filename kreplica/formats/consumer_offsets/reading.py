@@ -11,13 +11,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kreplica.engine.rules.groups.coordinator_partition import OFFSETS_TOPIC, coordinator_partition
+from kreplica.engine.rules.groups.coordinator_partition import coordinator_partition
 from kreplica.errors import UsageError
 from kreplica.formats.consumer_offsets.logs import Replayed, replay_logs
 from kreplica.formats.consumer_offsets.records import type_name
 from kreplica.formats.damage import DamageTally
 from kreplica.formats.logs.internal_topic import PARTITIONS, TopicLogs, TopicReading, find_topic_logs
 from kreplica.formats.segments.as_of import AsOf
+from kreplica.model.internal_topics import OFFSETS_TOPIC
 from kreplica.model.topic_pattern import topic_pattern
 
 if TYPE_CHECKING:

@@ -17,7 +17,6 @@ from kreplica.formats.logs.partition_logs import PartitionLog, log_end, segment_
 from kreplica.formats.metadata_log.image import MetadataImage, PartitionChange
 from kreplica.formats.metadata_log.log import (
     METADATA_DIRECTORY,
-    METADATA_TOPIC,
     MetadataEntry,
     checkpoint_epoch,
     checkpoint_offset,
@@ -25,6 +24,7 @@ from kreplica.formats.metadata_log.log import (
 )
 from kreplica.formats.segments.control_records import SNAPSHOT_HEADER
 from kreplica.formats.segments.log_end import LogEnd
+from kreplica.model.internal_topics import METADATA_TOPIC
 
 _FORMATTED = 0
 """The checkpoint of offset 0 holds the records the cluster was formatted with; the log has the same ones again."""

@@ -23,12 +23,12 @@ from kreplica.formats.schema import SchemaError
 from kreplica.formats.segments.control_records import ControlRecord, decode_control_record
 from kreplica.formats.segments.records import decode_records
 from kreplica.formats.segments.windows import read_windows
+from kreplica.model.internal_topics import METADATA_TOPIC
 
 if TYPE_CHECKING:
     from kreplica.formats.file_bytes import ByteSource
     from kreplica.formats.segments.columns import RecordColumns
 
-METADATA_TOPIC: Final = "__cluster_metadata"
 METADATA_DIRECTORY: Final = f"{METADATA_TOPIC}-0"
 _LARGEST_OFFSET, _LARGEST_EPOCH = 2**63 - 1, 2**31 - 1
 

@@ -26,7 +26,8 @@ from kreplica.formats.transactions.logs import (
     transaction_history,
     transactional_ids,
 )
-from kreplica.formats.transactions.records import OPEN, TRANSACTION_TOPIC, Findings, TransactionRecord
+from kreplica.formats.transactions.records import OPEN, Findings, TransactionRecord
+from kreplica.model.internal_topics import TRANSACTIONS_TOPIC
 from kreplica.model.tables.rows import Meaning, kinds_of
 from kreplica.model.tables.schema import Field, TableSchema
 from kreplica.model.tables.table import Table
@@ -231,7 +232,7 @@ def find_logs_of(paths: Sequence[str], as_of: AsOf) -> TopicLogs:
     Raises:
         UsageError: There are none, or several where an offset of one is asked for.
     """
-    logs = find_logs_and_others(paths, TRANSACTION_TOPIC, "transactions", "name a log directory of a broker")
+    logs = find_logs_and_others(paths, TRANSACTIONS_TOPIC, "transactions", "name a log directory of a broker")
     if as_of.offset is not None and len(logs.logs) > 1:
         numbers = ", ".join(str(log.partition) for log in logs.logs[:8])
         why = f"each partition counts its own: {numbers} are there"

@@ -28,7 +28,6 @@ from kreplica.formats.schema import Array, Field, Fields, SchemaError, message_r
 if TYPE_CHECKING:
     from kreplica.formats.segments.columns import RecordColumns
 
-TRANSACTION_TOPIC: Final = "__transaction_state"
 STATES: Final = (
     "Empty",
     "Ongoing",

@@ -22,8 +22,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kreplica.errors import InputError
+from kreplica.model.internal_topics import INTERNAL_TOPICS
 from kreplica.model.settings import MIN_ISR, UNCLEAN
-from kreplica.model.snapshot import INTERNAL_TOPICS, ClusterSnapshot
+from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.model.tables.schema import BROKERS, CONFIGS, PARTITIONS
 from kreplica.model.tables.table import Table
 from kreplica.model.wording.words import counted, listed

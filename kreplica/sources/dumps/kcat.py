@@ -20,7 +20,8 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from kreplica.errors import InputError
-from kreplica.model.snapshot import INTERNAL_TOPICS, ClusterSnapshot, Gap
+from kreplica.model.internal_topics import INTERNAL_TOPICS
+from kreplica.model.snapshot import ClusterSnapshot, Gap
 from kreplica.model.tables.schema import BROKERS, PARTITIONS
 from kreplica.model.tables.table import Table
 from kreplica.model.wording.words import counted, listed

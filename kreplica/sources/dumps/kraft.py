@@ -21,7 +21,8 @@ from kreplica.formats.metadata_log.image import (
     PartitionState,
     Topic,
 )
-from kreplica.model.snapshot import INTERNAL_TOPICS, ClusterSnapshot, Gap
+from kreplica.model.internal_topics import INTERNAL_TOPICS
+from kreplica.model.snapshot import ClusterSnapshot, Gap
 from kreplica.model.tables.schema import BROKERS, CONFIGS, PARTITIONS, QUORUM
 from kreplica.model.tables.table import Table
 from kreplica.model.wording.words import counted

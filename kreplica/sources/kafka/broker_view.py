@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from kreplica.config.addresses import parse_bootstrap_servers
 from kreplica.config.properties import translate
-from kreplica.model.snapshot import METADATA_TOPIC, ClusterSnapshot, Gap, controller_of, utc_now
+from kreplica.model.internal_topics import METADATA_TOPIC
+from kreplica.model.snapshot import ClusterSnapshot, Gap, controller_of, utc_now
 from kreplica.model.tables.schema import QUORUM
 from kreplica.model.tables.table import Table
 from kreplica.sources.kafka.connections.failures import Address, BrokerFailure, RequestUnsupportedError

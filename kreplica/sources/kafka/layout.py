@@ -20,7 +20,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kreplica.formats.schema import uuid_text
-from kreplica.model.snapshot import INTERNAL_TOPICS, Gap
+from kreplica.model.internal_topics import INTERNAL_TOPICS
+from kreplica.model.snapshot import Gap
 from kreplica.model.wording.words import counted
 from kreplica.sources.kafka.connections.failures import BrokerFailure
 from kreplica.sources.kafka.connections.messages import (

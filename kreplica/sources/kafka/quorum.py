@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kreplica.model.snapshot import METADATA_TOPIC, Gap
+from kreplica.model.internal_topics import METADATA_TOPIC
+from kreplica.model.snapshot import Gap
 from kreplica.sources.kafka.connections.failures import Address, BrokerFailure
 from kreplica.sources.kafka.connections.messages import (
     NO_ERROR,

@@ -22,15 +22,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from kreplica.config.addresses import parse_bootstrap_servers
 from kreplica.config.properties import translate
+from kreplica.model.internal_topics import METADATA_TOPIC
 from kreplica.model.settings import RETENTION_SETTINGS
-from kreplica.model.snapshot import (
-    METADATA_TOPIC,
-    ClusterSnapshot,
-    Gap,
-    controller_of,
-    metadata_offset_of,
-    utc_now,
-)
+from kreplica.model.snapshot import ClusterSnapshot, Gap, controller_of, metadata_offset_of, utc_now
 from kreplica.model.tables.schema import BROKERS, CONFIGS, GROUPS, LOG_DIRS, PARTITIONS, QUORUM, REPLICAS, TableSchema
 from kreplica.model.tables.table import Table
 from kreplica.model.wording.words import named

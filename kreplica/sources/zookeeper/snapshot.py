@@ -13,7 +13,8 @@ from datetime import datetime
 from typing import TypeVar
 
 from kreplica.errors import InputError
-from kreplica.model.snapshot import INTERNAL_TOPICS, ClusterSnapshot, Gap
+from kreplica.model.internal_topics import INTERNAL_TOPICS
+from kreplica.model.snapshot import ClusterSnapshot, Gap
 from kreplica.model.tables.schema import BROKERS, CONFIGS, PARTITIONS
 from kreplica.model.tables.table import Table
 from kreplica.model.wording.words import counted, listed

@@ -16,10 +16,10 @@ from engine.conversations import OneBroker
 from real_clusters.coordinators import RealCoordinator
 from waiting import until
 
-from kreplica.engine.rules.groups.coordinator_partition import OFFSETS_TOPIC
 from kreplica.engine.rules.replication.error_codes import ErrorCode
 from kreplica.engine.setup import MILLISECOND, TopicSetup
 from kreplica.engine.simulator.coordinators.groups import GroupCoordinator
+from kreplica.model.internal_topics import OFFSETS_TOPIC
 from kreplica.sandbox import Sandbox
 
 pytestmark = pytest.mark.kafka

@@ -8,12 +8,9 @@ from real_clusters.coordinators import GROUP, TRANSACTION, coordinator_of
 
 from conformance.script import Row
 from conformance.sweep import Cast
-from kreplica.engine.rules.groups.coordinator_partition import (
-    OFFSETS_TOPIC,
-    TRANSACTIONS_TOPIC,
-    coordinator_partition,
-)
+from kreplica.engine.rules.groups.coordinator_partition import coordinator_partition
 from kreplica.engine.setup import PartitionStart, TopicSetup
+from kreplica.model.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from kreplica.model.settings import MIN_ISR
 from kreplica.sandbox import Sandbox
 

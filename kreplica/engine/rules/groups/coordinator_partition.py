@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-OFFSETS_TOPIC = "__consumer_offsets"
-TRANSACTIONS_TOPIC = "__transaction_state"
 DEFAULT_PARTITIONS = 50
 """offsets.topic.num.partitions and transaction.state.log.num.partitions unless set otherwise; never changed later."""
 

@@ -11,7 +11,6 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from kreplica.engine.rules.groups.coordinator_partition import OFFSETS_TOPIC
 from kreplica.engine.rules.groups.group_membership import NO_MEMBER, UNKNOWN_GENERATION
 from kreplica.engine.rules.replication.acknowledgement import ACKS_ALL
 from kreplica.engine.rules.replication.error_codes import RETRIABLE, ErrorCode
@@ -22,6 +21,7 @@ from kreplica.engine.simulator.clients.positions import Positions
 from kreplica.engine.simulator.clients.requests import Handler, ask_transaction_coordinator
 from kreplica.engine.simulator.coordinators.transactions import TransactionCoordinator
 from kreplica.engine.trace import ABORTED, COMMITTED, UNKNOWN, Kind, Record
+from kreplica.model.internal_topics import OFFSETS_TOPIC
 
 _FENCED = frozenset(
     (ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.INVALID_PRODUCER_ID_MAPPING)

@@ -6,7 +6,6 @@ it goes on from the committed offset, so that read_committed consumers see each 
 
 from __future__ import annotations
 
-from kreplica.engine.rules.groups.coordinator_partition import OFFSETS_TOPIC
 from kreplica.engine.rules.groups.offset_commit import INVALID_OFFSET
 from kreplica.engine.rules.replication.error_codes import ErrorCode
 from kreplica.engine.rules.replication.fetching import READ_TO_LAST_STABLE_OFFSET
@@ -18,6 +17,7 @@ from kreplica.engine.simulator.clients.transactional import TransactionalProduce
 from kreplica.engine.simulator.cluster import Cluster
 from kreplica.engine.simulator.coordinators.groups import GroupCoordinator
 from kreplica.engine.trace import COMMITTED, Kind
+from kreplica.model.internal_topics import OFFSETS_TOPIC
 
 UNKNOWN_POSITION = -1
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from kreplica.engine.rules.groups.coordinator_partition import TRANSACTIONS_TOPIC
 from kreplica.engine.rules.groups.offset_reset import latest_is_available, reset_policy, reset_position
 from kreplica.engine.rules.replication.error_codes import ErrorCode
 from kreplica.engine.rules.replication.fetching import ANY_EPOCH, leader_epoch_error
@@ -29,6 +28,7 @@ from kreplica.engine.simulator.broker.replica import Replica
 from kreplica.engine.simulator.clients.client import Client
 from kreplica.engine.simulator.coordinators.transactions import TransactionCoordinator
 from kreplica.engine.trace import ABORT, DATA, Record
+from kreplica.model.internal_topics import TRANSACTIONS_TOPIC
 
 Reply = Callable[..., object]
 NO_REPLICA = -1

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from kreplica.engine.rules.groups.coordinator_partition import OFFSETS_TOPIC
 from kreplica.engine.rules.groups.group_membership import NO_MEMBER, UNKNOWN_GENERATION
 from kreplica.engine.rules.replication.error_codes import ErrorCode
 from kreplica.engine.setup import ProducerSetup, Send, Transaction, TransactionalSetup
@@ -22,6 +21,7 @@ from kreplica.engine.simulator.cluster import Cluster
 from kreplica.engine.simulator.coordinators.groups import GroupCoordinator
 from kreplica.engine.simulator.coordinators.transactions import TransactionCoordinator
 from kreplica.engine.trace import ABORTED, COMMITTED, UNKNOWN, Kind
+from kreplica.model.internal_topics import OFFSETS_TOPIC
 
 
 class TransactionalProducer(IdempotentProducer):

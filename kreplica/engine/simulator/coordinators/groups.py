@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kreplica.engine.rules.groups import group_membership, offset_commit
-from kreplica.engine.rules.groups.coordinator_partition import OFFSETS_TOPIC
 from kreplica.engine.rules.groups.group_membership import GroupState
 from kreplica.engine.rules.replication.acknowledgement import ACKS_ALL
 from kreplica.engine.rules.replication.error_codes import ErrorCode
@@ -33,6 +32,7 @@ from kreplica.engine.simulator.coordinators.offset_store import (
     Value,
 )
 from kreplica.engine.trace import Kind, Record
+from kreplica.model.internal_topics import OFFSETS_TOPIC
 
 MINUTE = 60 * SECOND
 Offsets = tuple[tuple[str, int, int], ...]

@@ -19,7 +19,6 @@ from collections.abc import Callable
 from dataclasses import fields
 from typing import Any, NamedTuple
 
-from kreplica.engine.rules.groups.coordinator_partition import TRANSACTIONS_TOPIC
 from kreplica.engine.rules.replication.acknowledgement import ACKS_ALL
 from kreplica.engine.rules.replication.error_codes import ErrorCode
 from kreplica.engine.rules.transactions.end_transaction import (
@@ -47,6 +46,7 @@ from kreplica.engine.simulator.broker.leadership import asks_coordinator
 from kreplica.engine.simulator.broker.replica import Replica
 from kreplica.engine.simulator.coordinators.coordinator import APPEND_ERRORS, Coordinator
 from kreplica.engine.trace import ABORT, COMMIT, Kind, Record
+from kreplica.model.internal_topics import TRANSACTIONS_TOPIC
 
 RETRY_BACKOFF = 100 * MILLISECOND
 """Time until a refused marker is sent again."""

@@ -1,8 +1,8 @@
 """An unclean election of __consumer_offsets takes groups back to where they were."""
 
 from kreplica.engine.fault_plan import At, Crash, Cut, Start, Step
-from kreplica.engine.rules.groups.coordinator_partition import OFFSETS_TOPIC
 from kreplica.engine.setup import SECOND, TopicSetup, cluster
+from kreplica.model.internal_topics import OFFSETS_TOPIC
 from kreplica.model.settings import UNCLEAN
 from kreplica.scenarios.probes import PROBES
 from kreplica.scenarios.scenario import Between, Case, Scenario

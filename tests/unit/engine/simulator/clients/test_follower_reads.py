@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from kreplica.engine.fault_plan import At, Crash, Cut, Plan, Start, Step
-from kreplica.engine.rules.groups.coordinator_partition import OFFSETS_TOPIC
 from kreplica.engine.setup import MILLISECOND, SECOND, ConsumerSetup, ProducerSetup, TopicSetup, cluster, sends
 from kreplica.engine.simulator import simulate
 from kreplica.engine.trace import Event, Kind, Trace, fields_of
 from kreplica.engine.versions.supported import version_named
+from kreplica.model.internal_topics import OFFSETS_TOPIC
 
 LATE = 6 * SECOND
 

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kreplica.engine.fault_plan import At, Crash, Pause, Start, Step, When
-from kreplica.engine.rules.groups.coordinator_partition import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from kreplica.engine.setup import (
     MILLISECOND,
     SECOND,
@@ -24,6 +23,7 @@ from kreplica.engine.setup import (
 from kreplica.engine.simulator import simulate
 from kreplica.engine.trace import Event, Kind, Trace, fields_of
 from kreplica.engine.versions.supported import version_named
+from kreplica.model.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 
 VALUES = [f"m{number}" for number in range(12)]
 

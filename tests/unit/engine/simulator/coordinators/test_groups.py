@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kreplica.engine.fault_plan import At, Crash, Cut, Pause, Plan, Slow, Start, Step, When
-from kreplica.engine.rules.groups.coordinator_partition import OFFSETS_TOPIC
 from kreplica.engine.settings import Value
 from kreplica.engine.setup import (
     MILLISECOND,
@@ -29,6 +28,7 @@ from kreplica.engine.simulator import simulate
 from kreplica.engine.trace import Event, Kind, Trace, fields_of
 from kreplica.engine.versions.supported import version_named
 from kreplica.errors import UsageError
+from kreplica.model.internal_topics import OFFSETS_TOPIC
 
 VALUES = [f"m{number}" for number in range(10)]
 

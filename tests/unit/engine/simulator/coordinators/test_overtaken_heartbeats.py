@@ -11,10 +11,10 @@ from engine.overtaken_heartbeats import FAULTS, Played
 from plain.consumer import Answer, Request
 
 from kreplica.engine.explorer.models.coordinators.memberships.models import is_member
-from kreplica.engine.rules.groups.coordinator_partition import OFFSETS_TOPIC
 from kreplica.engine.rules.groups.group_epochs import LEAVE_EPOCH, UNSAID_TIMEOUT
 from kreplica.engine.setup import SECOND, TopicSetup
 from kreplica.engine.simulator.coordinators.groups import GroupCoordinator
+from kreplica.model.internal_topics import OFFSETS_TOPIC
 
 
 class Simulated(Played):
