@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from commands.decode.path_first import PathAwareGroup
 from commands.shared.groups import register_subcommands
 
 SUBCOMMANDS = {
@@ -22,7 +23,9 @@ SUBCOMMANDS = {
 def register(app: typer.Typer, *, below: str | None = None) -> None:
     """Adds the command group, of its subcommands as many as ``below`` asks for (see commands.shared.groups)."""
     group = typer.Typer(
-        help="Decode broker files on disk: offsets, transactions, KRaft metadata, checkpoints.", no_args_is_help=True
+        cls=PathAwareGroup,
+        help="Decode broker files on disk: offsets, transactions, KRaft metadata, checkpoints.",
+        no_args_is_help=True,
     )
     register_subcommands(group, SUBCOMMANDS, below)
     app.add_typer(group, name="decode")

@@ -58,3 +58,43 @@ def test_a_file_by_how_it_begins_is_read_by_the_line_that_is_told(name: str, pro
         out, err = ended.communicate(timeout=60)
     assert ended.returncode in (0, 1, 5), err
     assert out
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_a_file_in_place_of_the_subcommand_is_told_the_line_that_reads_it(name: str, kreplica: Any) -> None:
+    path = EXAMPLES[name]
+    assert path is not None
+    ended = kreplica("decode", path)
+    found = re.fullmatch(rf"error: a subcommand is missing before {re.escape(str(path))}; kreplica (.*)\n", ended.err)
+    assert (ended.code, found is not None) == (2, True), ended.err
+    assert found is not None
+    assert kreplica(*shlex.split(found[1]), "-o", "json").code in (0, 1, 5)
+
+
+@pytest.mark.parametrize(
+    ("place", "command"),
+    {
+        "data": "check",
+        "data/orders-0": "segment",
+        "data/__consumer_offsets-7": "offsets",
+        "data/__transaction_state-7": "transactions",
+        "data/__cluster_metadata-0": "metadata",
+    }.items(),
+)
+def test_a_directory_in_place_of_the_subcommand_is_read_by_what_it_holds(
+    place: str, command: str, kreplica: Any, tmp_path: Path
+) -> None:
+    folder = tmp_path / place
+    folder.mkdir(parents=True)
+    segment = folder / "00000000000000000000.log"
+    segment.touch()
+    assert kreplica("decode", folder).err.endswith(f"; kreplica decode {command} {folder}\n")
+    if command != "check":
+        assert kreplica("decode", segment).err.endswith(f"; kreplica decode {command} {segment}\n")
+
+
+def test_a_file_of_no_known_format_is_referred_to_the_list_of_subcommands(kreplica: Any, tmp_path: Path) -> None:
+    (tmp_path / "notes").write_text("nothing of Kafka's")
+    ended = kreplica("decode", tmp_path / "notes")
+    assert ended.code == 2
+    assert ended.err.endswith("; kreplica decode --help tells which there are\n")

@@ -1,0 +1,62 @@
+"""A path where a subcommand belongs, as in ``kreplica decode /var/kafka``: the line that reads it is told."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+import typer.core
+
+from kreplica.errors import UsageError
+
+
+class PathAwareGroup(typer.core.TyperGroup):
+    """A group of which a user may forget the subcommand, and name the files at once."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Finds the subcommand.
+
+        Raises:
+            UsageError: A path is there instead.
+        """
+        if args and args[0] and args[0] not in self.commands and Path(args[0]).exists():
+            raise UsageError(f"a subcommand is missing before {args[0]}", "", _line(Path(args[0])))
+        return super().resolve_command(ctx, args)
+
+
+def _line(path: Path) -> str:
+    """The command line that reads a path; for a file of no known format the page that lists them."""
+    command = _reader_of_directory(path) if path.is_dir() else _reader_of_file(path)
+    return (
+        f"kreplica decode {command} {shlex.quote(str(path))}"
+        if command
+        else "kreplica decode --help tells which there are"
+    )
+
+
+def _reader_of_directory(path: Path) -> str:
+    from kreplica.formats.log_directory.listing import parse_partition_directory
+
+    place = parse_partition_directory(path.absolute().name)
+    return "check" if place is None else _reader_of_log(place.topic)
+
+
+def _reader_of_file(path: Path) -> str:
+    from kreplica.formats.find_files import read_beginning
+    from kreplica.formats.log_directory.listing import parse_partition_directory
+    from kreplica.formats.registry import SEGMENT, format_of
+
+    found = format_of(path.name) or format_of(path.name, read_beginning(path) if path.is_file() else b"")
+    if found is not SEGMENT:
+        return found.command if found is not None else ""
+    place = parse_partition_directory(path.absolute().parent.name)
+    return _reader_of_log(place.topic) if place is not None else found.command
+
+
+def _reader_of_log(topic: str) -> str:
+    """The subcommand that shows a partition of this topic by what its records mean."""
+    from kreplica.model.internal_topics import METADATA_TOPIC, OFFSETS_TOPIC, TRANSACTIONS_TOPIC
+
+    meaning = {OFFSETS_TOPIC: "offsets", TRANSACTIONS_TOPIC: "transactions", METADATA_TOPIC: "metadata"}
+    return meaning.get(topic, "segment")
