@@ -36,6 +36,7 @@ from kreplica.system.stores.storage import Storage
 if TYPE_CHECKING:
     from analyzers.audit import Audit, SnapshotCounts, Tally
     from analyzers.new_findings import NewFindings
+    from analyzers.reading.frames import Fleet
     from analyzers.rows import SnapshotFinding, SpanFinding
     from analyzers.sessions.session import SparkSession
     from kreplica.config.mutes import Mute
@@ -384,51 +385,76 @@ def run_audit(
         InputError: A file was changed or removed while it was read, or Spark does not take a rule of the user.
     """
     from analyzers.audit import Audit
-    from analyzers.reading.frames import read_fleet
-    from analyzers.reading.histories import read_history
     from analyzers.rules.custom_rules import rules_on_spark
-    from analyzers.rules.custom_views import found_in_views
 
     say = stage or _silent
     criteria = criteria_of(rules)
     custom = rules_on_spark(spark, criteria.custom)
     selection, rows = read.selection if isinstance(read, Folded) else read, partition_rows(read)
     say(f"1 of 3: reading and judging {counted(rows, 'row')} of partitions{_estimate(rows)}")
-    if isinstance(selection, HistorySelection):
-        # A row for each snapshot is what that says, whatever a log tells of its time.
-        if per_snapshot and not selection.snapshots:
-            raise UsageError(
-                "no snapshot is wanted",
-                "metadata logs alone tell of that time, and --per-snapshot asks snapshots",
-                "leave out --per-snapshot",
-            )
-        sources = Sources(selection.chosen, logs=False) if per_snapshot else selection.sources
-        fleet = read_history(spark, selection.storage, sources, every_broker=bool(custom))
-    elif isinstance(read, Folded):
-        kept = read_history(spark, read.storage, read.sources, every_broker=bool(custom))
-        fleet = replace(kept, timeline=read.timeline)
-    else:
-        fleet = read_fleet(spark, selection.snapshots)
+    fleet = _read(spark, read, per_snapshot=per_snapshot, every_broker=bool(custom))
     if per_snapshot:
         over_time = ()
-    elif over_time is None:
-        over_time = judge_over_time(selection, criteria.rules, now_ms=now_ms, expect_every_ms=expect_every_ms)
-    if isinstance(selection, HistorySelection) and not per_snapshot:
-        over_time = sorted([*over_time, *found_in_views(spark, selection.chosen, criteria)], key=span_order)
+    else:
+        if over_time is None:
+            over_time = judge_over_time(selection, criteria.rules, now_ms=now_ms, expect_every_ms=expect_every_ms)
+        over_time = _with_views(spark, selection, criteria, over_time)
     audit = Audit(
         fleet, criteria.rules, custom=custom, per_snapshot=per_snapshot, over_time=over_time, told=criteria.told
     )
     counts = audit.counts()
-    if not isinstance(selection, HistorySelection):
-        told, found = partition_rows(selection), sum(item.counts["partitions"] for item in counts)
-        if told != found:
-            reason = f"{found} partitions were read, and {told} are what the manifests tell"
-            raise InputError("the dumps", "", reason, "files were changed meanwhile: audit again")
+    if isinstance(selection, Selection):
+        _refuse_changed(selection, counts)
     say("2 of 3: folding what is broken to spans")
     tallies = audit.tallies()
     say("3 of 3: looking at the order of the snapshots")
     doubts = audit.warnings()
     return Audited(selection, audit, counts, tallies, doubts)
+
+
+def _read(
+    spark: SparkSession, read: Selection | HistorySelection | Folded, *, per_snapshot: bool, every_broker: bool
+) -> Fleet:
+    """Rows of partitions and of what they are judged with, from wherever they stand."""
+    from analyzers.reading.frames import read_fleet
+    from analyzers.reading.histories import read_history
+
+    if isinstance(read, Folded):
+        kept = read_history(spark, read.storage, read.sources, every_broker=every_broker)
+        return replace(kept, timeline=read.timeline)
+    if isinstance(read, Selection):
+        return read_fleet(spark, read.snapshots)
+    # A row for each snapshot is what that says, whatever a log tells of its time.
+    if per_snapshot and not read.snapshots:
+        raise UsageError(
+            "no snapshot is wanted",
+            "metadata logs alone tell of that time, and --per-snapshot asks snapshots",
+            "leave out --per-snapshot",
+        )
+    sources = Sources(read.chosen, logs=False) if per_snapshot else read.sources
+    return read_history(spark, read.storage, sources, every_broker=every_broker)
+
+
+def _with_views(
+    spark: SparkSession,
+    selection: Selection | HistorySelection,
+    criteria: Criteria,
+    over_time: Sequence[SpanFinding],
+) -> Sequence[SpanFinding]:
+    """The rows, and those of the user's rules over other views of a history than partitions."""
+    from analyzers.rules.custom_views import found_in_views
+
+    if not isinstance(selection, HistorySelection):
+        return over_time
+    return sorted([*over_time, *found_in_views(spark, selection.chosen, criteria)], key=span_order)
+
+
+def _refuse_changed(selection: Selection, counts: Sequence[SnapshotCounts]) -> None:
+    """Refuses dumps that have other numbers of partitions than their manifests say."""
+    told, found = partition_rows(selection), sum(item.counts["partitions"] for item in counts)
+    if told != found:
+        reason = f"{found} partitions were read, and {told} are what the manifests tell"
+        raise InputError("the dumps", "", reason, "files were changed meanwhile: audit again")
 
 
 def _silent(_: str) -> None:
