@@ -135,6 +135,17 @@ class SlowDisk(Action, frozen=True):
     duration: int
 
 
+class LateMetadata(Action, frozen=True):
+    """A broker in KRaft mode applies nothing of the metadata log, then all that was decided meanwhile at once.
+
+    Its heartbeats go on, so it is not fenced: kafka.server.metadata.BrokerMetadataPublisher is slow, as on a disk that
+    is, and the loader is given no more of the log until it is done (KafkaRaftClient.ListenerContext).
+    """
+
+    node: str
+    duration: int
+
+
 class ExpireSession(Action, frozen=True):
     """ZooKeeper expires a broker's session although the broker lives."""
 
@@ -200,6 +211,7 @@ AnyAction = (
     | Slow
     | Lossy
     | SlowDisk
+    | LateMetadata
     | ExpireSession
     | DirectoryFailure
     | ElectPreferred

@@ -3,15 +3,13 @@
 A broker that expires in a counterexample does so in the run by itself, once its session is over; what a broker hears
 or fetches it does at once. In the plan is what fails and starts again, a preferred election, and what keeps brokers
 apart: a follower that does not fetch a record has no link to the leader, a broker that runs and is fenced none to the
-controllers. Records are written at the beginning, when that broker leads with which the counterexample begins. A run
-may come to less. A log that is lost is a disk that is empty when its broker starts again; no setting keeps it, so such
-a plan is compared with itself, the logs kept.
+controllers. Records are written at the beginning, when that broker leads with which the counterexample begins; where
+they are written later, the producer starts again then. A run may come to less. A log that is lost is a disk that is
+empty when its broker starts again; no setting keeps it, so such a plan is compared with itself, the logs kept.
 
 A second plan of the same holds brokers back. A leader that hears late that it was replaced, and at once that it leads
-again, has no link to the controllers meanwhile, for less than its session; who is fenced in that time stops cleanly,
-which takes effect at once, and starts again where it comes back. A follower of a later leader, too, has no link to it
-until it fetches. A session that has to end before that of a broker which went down earlier loses its link so much
-sooner.
+again, applies nothing of the metadata log meanwhile. A follower of a later leader, too, has no link to it until it
+fetches. A broker whose session has to end before that of one which went down earlier loses its link so much sooner.
 """
 
 from __future__ import annotations
@@ -35,11 +33,11 @@ from kreplica.engine.fault_plan import (
     Cut,
     DiskLoss,
     ElectPreferred,
+    LateMetadata,
     PowerLoss,
     Reassign,
     Start,
     Step,
-    Stop,
     in_order,
 )
 from kreplica.engine.plans.file import PlanFile
@@ -55,10 +53,14 @@ REPLICAS, PRODUCER = 3, "producer"
 JUST_BEFORE_WRITES = 900 * MILLISECOND
 BEGIN, APART = 10 * SECOND, 2 * SECOND
 """Time of the first step that the plan has, and from one to the next."""
-STOPPED, RESTART = 4 * SECOND, 10 * SECOND
-"""Time until a broker that was asked to stop has done so, and until it is in sync once it starts again after that."""
+RETURN = 10 * SECOND
+"""Time until a broker that was fenced while it ran is in sync once its link is back."""
 TIME_OUT, SESSION = 9 * SECOND, 15 * SECOND
 """broker.session.timeout.ms, and the time after which the controller has fenced every broker that is down."""
+SOONER = 2500 * MILLISECOND
+"""Time by which a broker is silent earlier than another, so that its session ends earlier: more than from one heartbeat
+to the next (broker.heartbeat.interval.ms).
+"""
 SHORTLY = 100 * MILLISECOND
 LAG_MS = 5_000
 """replica.lag.time.max.ms where a follower leaves the ISR: one without a link has left by the first step of the plan,
@@ -87,7 +89,7 @@ def settings_plans(model: Model, steps: Sequence[Taken]) -> list[PlanFile]:
         return []
     names = [step.action.name for step in steps]
     translations = [_Translation(begins, steps, held_back) for held_back in (False, True)]
-    if set(names) - _KNOWN - _BY_THEMSELVES or not translations[0].writes_first:
+    if set(names) - _KNOWN - _BY_THEMSELVES or not translations[0].writes_together:
         return []
     return [
         PlanFile(
@@ -121,12 +123,7 @@ def keeping_logs(file: PlanFile) -> PlanFile:
 
 def hearing_at_once(file: PlanFile) -> PlanFile:
     """The plan without what keeps a broker from hearing of a decision in time."""
-    return changed(file, steps=tuple(step for step in file.steps if not _holds_back(step.do)))
-
-
-def _holds_back(action: AnyAction) -> bool:
-    """True of a link to a controller that is cut for less than a session."""
-    return isinstance(action, Cut) and action.target.startswith("controller") and action.duration < TIME_OUT
+    return changed(file, steps=tuple(step for step in file.steps if not isinstance(step.do, LateMetadata)))
 
 
 def _begins(model: Model, steps: Sequence[Taken]) -> SettingsState | None:
@@ -169,13 +166,18 @@ class _Translation:
     held_back: bool
 
     @property
-    def writes_first(self) -> bool:
-        """True if the first leader takes every record before anything fails, or another leads."""
+    def writes_together(self) -> bool:
+        """True if one leader takes every record, and nothing fails between the first one and the last."""
         written = [place for place, step in enumerate(self.steps) if step.action.name == "write"]
-        return all(
-            step.action.name in ("write", "fetch") and (step.action.name == "fetch" or step.chosen == (self.leader,))
-            for step in self.steps[: written[-1] + 1]
-        )
+        between = self.steps[written[0] : written[-1] + 1]
+        one_leader = len({step.chosen for step in between if step.action.name == "write"}) == 1
+        return one_leader and all(step.action.name in ("write", "fetch") for step in between)
+
+    @property
+    def _writes_late(self) -> int:
+        """Place of the first record that is written after something has failed; 0 if all are before."""
+        place = next(place for place, step in enumerate(self.steps) if step.action.name == "write")
+        return place if any(step.action.name not in _BY_THEMSELVES for step in self.steps[:place]) else 0
 
     @property
     def leader(self) -> int:
@@ -185,8 +187,11 @@ class _Translation:
     def plan(self) -> tuple[Step, ...]:
         """The plan."""
         times = self._times()
-        links = [*self._kept_apart(times), *self._of_later_leaders(times), *self._cut_off(times), *self._deaf(times)]
-        return in_order(sorted([*self._first_leader(), *links, *self._failing(times)], key=_time))
+        producing = self._writing(times)
+        links = [*self._kept_apart(times), *self._of_later_leaders(times), *self._cut_off(times), *self._silent(times)]
+        return in_order(
+            sorted([*self._first_leader(), *producing, *links, *self._deaf(times), *self._failing(times)], key=_time)
+        )
 
     def _before(self, place: int) -> SettingsState:
         state: SettingsState = self.steps[place - 1].state if place else self.begins
@@ -200,22 +205,23 @@ class _Translation:
         """The time of each step; what takes place by itself has that of the next one."""
         begin = BEGIN + (SESSION if any(self._ends_sooner(place) for place in range(len(self.steps))) else 0)
         heard = {last for _, _, last in self._late}
-        back = {back for place in range(len(self.steps)) if (back := self._starts_again(place)) is not None}
         time, failed, found = begin, begin, []
         for place, step in enumerate(self.steps):
             name = step.action.name
             if name == "expire":
                 time = max(time, failed + SESSION)
+            time += self._silence_before(place)
             found.append(time)
-            at_once = self._stops(place) or self._ends_sooner(place)
-            if name == "cut-off" and not at_once:
+            sooner = self._ends_sooner(place)
+            if name == "cut-off" and not sooner:
                 time += SESSION
             elif name in _FAILS:
                 failed = time
-            if name in (*_FAILS, "start", "elect-preferred") or at_once or place in heard:
+            moves = sooner or place in heard or place == self._writes_late > 0
+            if name in (*_FAILS, "start", "elect-preferred") or moves:
                 time += APART
-            if place in back:
-                time += RESTART
+            if self._is_back(place):
+                time += RETURN
         return found
 
     @cached_property
@@ -240,22 +246,17 @@ class _Translation:
                     unheard.append(place)
         return found
 
-    def _stops(self, place: int) -> bool:
-        """True if a broker is fenced while another one is held back."""
-        late = any(first <= place < last for _, first, last in self._late)
-        return late and self.steps[place].action.name == "cut-off"
-
     def _lasts(self, place: int) -> int:
         """Time until a step that ends a leader's time has taken effect."""
-        return SESSION if self.steps[place].action.name == "cut-off" and not self._stops(place) else SECOND
+        return SESSION if self.steps[place].action.name == "cut-off" else SECOND
 
-    def _starts_again(self, place: int) -> int | None:
-        """Place of the step by which a broker that stopped is active again; None if it takes no part any more."""
-        if not self._stops(place):
-            return None
+    def _is_back(self, place: int) -> bool:
+        """True if a broker is active again that was fenced while it ran."""
+        if self.steps[place].action.name != "unfence":
+            return False
         (replica,) = self.steps[place].chosen
-        later = range(place + 1, len(self.steps))
-        return next((at for at in later if (self.steps[at].state.active[0] >> replica) & 1), None)
+        whys = (step.action.name for step in self.steps[:place] if step.chosen == (replica,))
+        return [why for why in whys if why in ("start", "cut-off")][-1:] == ["cut-off"]
 
     def _ends_sooner(self, place: int) -> bool:
         """True if a broker that runs is fenced while the session of one that has failed goes on."""
@@ -264,10 +265,29 @@ class _Translation:
         before = self._before(place)
         return bool(before.active[0] & ~before.running[0])
 
+    def _outlived_by(self, place: int) -> list[int]:
+        """Places at which others went down, no later than a broker did, whose sessions go on past that broker's."""
+        if not self.held_back or self.steps[place].action.name != "expire":
+            return []
+        before, (replica,) = self._before(place), self.steps[place].chosen
+        down = before.active[0] & ~before.running[0]
+        went = [self._went_down(place, other) for other in range(REPLICAS) if other != replica and (down >> other) & 1]
+        return [other for other in went if other <= self._went_down(place, replica)]
+
+    def _silence_before(self, place: int) -> int:
+        """Time that has to pass before a broker goes down, in which those whose sessions end before its are silent."""
+        outlived = map(self._outlived_by, range(place, len(self.steps)))
+        return max((len(others) for others in outlived if place == min(others, default=-1)), default=0) * SOONER
+
+    def _went_down(self, place: int, replica: int) -> int:
+        """Last place before another at which a broker went down."""
+        return max(at for at in range(place) if (self._before(at).running[0] >> replica) & 1)
+
     def _deaf(self, times: Sequence[int]) -> Iterator[Step]:
-        """Keeps brokers that hear late from the controllers."""
+        """Lets brokers hear late of what the controller has decided."""
         for replica, first, last in self._late:
-            yield from self._from_controllers(replica, times[first] - SHORTLY, times[last])
+            begin = times[first] - SHORTLY
+            yield _at(begin, LateMetadata(_node(replica), times[last] - begin))
 
     def _of_later_leaders(self, times: Sequence[int]) -> Iterator[Step]:
         """Keeps those from a later leader that do not fetch its records while it leads."""
@@ -280,8 +300,9 @@ class _Translation:
 
     def _from_leader(self, leader: int, term: Sequence[Taken], begin: int, until: int) -> Iterator[Step]:
         """Keeps those from a leader that never have all of its records while it leads."""
+        ends = [max((log_end(step.state, replica) for step in term), default=0) for replica in range(REPLICAS)]
         for replica in range(REPLICAS):
-            if max(log_end(step.state, replica) for step in term) < log_end(term[-1].state, leader):
+            if ends[replica] < ends[leader]:
                 yield _at(begin, Cut(_node(leader), _node(replica), until - begin))
 
     def _first_leader(self) -> Iterator[Step]:
@@ -306,7 +327,7 @@ class _Translation:
     def _cut_off(self, times: Sequence[int]) -> Iterator[Step]:
         """Keeps a broker that is fenced while it runs from the controllers until it is active again, or goes down."""
         for place, step in enumerate(self.steps):
-            if step.action.name != "cut-off" or self._stops(place):
+            if step.action.name != "cut-off":
                 continue
             (replica,) = step.chosen
             later = range(place + 1, len(self.steps))
@@ -315,18 +336,27 @@ class _Translation:
             sooner = TIME_OUT if self._ends_sooner(place) else 0
             yield from self._from_controllers(replica, times[place] - sooner, until)
 
+    def _silent(self, times: Sequence[int]) -> Iterator[Step]:
+        """Keeps a broker from the controllers before it goes down, if its session has to end before others do."""
+        for place, step in enumerate(self.steps):
+            if others := self._outlived_by(place):
+                silent = times[min(others)] - len(others) * SOONER
+                yield from self._from_controllers(step.chosen[0], silent, times[place])
+
     def _from_controllers(self, replica: int, begin: int, until: int) -> Iterator[Step]:
         for controller in range(SCENARIO.setup.controllers):
             yield _at(begin, Cut(_node(replica), f"controller-{FIRST_CONTROLLER + controller}", until - begin))
 
+    def _writing(self, times: Sequence[int]) -> Iterator[Step]:
+        """Has the producer start anew for records that are written late: it goes on where it was."""
+        if self._writes_late:
+            yield _at(JUST_BEFORE_WRITES, Crash(PRODUCER))
+            yield _at(times[self._writes_late], Start(PRODUCER))
+
     def _failing(self, times: Sequence[int]) -> Iterator[Step]:
-        for place, (step, time) in enumerate(zip(self.steps, times, strict=True)):
+        for step, time in zip(self.steps, times, strict=True):
             name, chosen = step.action.name, step.chosen
-            if self._stops(place):
-                yield _at(time, Stop(_node(chosen[0])))
-                if (back := self._starts_again(place)) is not None:
-                    yield _at(times[back] + STOPPED, Start(_node(chosen[0])))
-            elif name == "crash":
+            if name == "crash":
                 yield _at(time, Crash(_node(chosen[0])))
             elif name == "lose-log":
                 yield _at(time, DiskLoss(_node(chosen[0])))

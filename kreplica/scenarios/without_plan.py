@@ -16,7 +16,7 @@ REASONS: Mapping[str, str] = {
     catalogue.ASYNC_ISR: "no release counts the high watermark with the known ISR alone",
     catalogue.ANSWERS: "the scenario has two replicas, and two brokers that die",
     catalogue.KRAFT: "its messages arrive in an order that no fault of a run makes",
-    catalogue.SETTINGS: f"{_NO_RELEASE}; plans have three replicas",
+    catalogue.SETTINGS: f"{_NO_RELEASE}; plans have three replicas, and write all records together",
     catalogue.QUORUM: "a run elects its controllers at once: no vote and no fetch of theirs can be lost",
     catalogue.PRODUCERS: _CLIENTS,
     catalogue.COMMITS: _CLIENTS,

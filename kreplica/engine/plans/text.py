@@ -102,6 +102,7 @@ _DETAILS: dict[type, Callable[[Any], str]] = {
     fault_plan.SlowDisk: lambda action: (
         f"of {action.node} by {milliseconds(action.delay)} for {milliseconds(action.duration)}"
     ),
+    fault_plan.LateMetadata: lambda action: f"of {action.node} for {milliseconds(action.duration)}",
     fault_plan.ExpireSession: lambda action: f"of {action.node}",
     fault_plan.DirectoryFailure: _directory,
     fault_plan.ElectPreferred: _partition,

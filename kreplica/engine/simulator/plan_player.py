@@ -15,6 +15,7 @@ from kreplica.engine.rules.replication.high_watermark import TO_HIGH_WATERMARK
 from kreplica.engine.settings import SETTINGS, Scope, parse, setting_named
 from kreplica.engine.simulator.broker.broker import Broker
 from kreplica.engine.simulator.environment import Link
+from kreplica.engine.simulator.kraft.link import KraftLink
 from kreplica.engine.simulator.node import Node
 from kreplica.engine.simulator.simulation import ACTIVE_CONTROLLER, LEADER_OF, NobodyError, Simulation
 from kreplica.engine.trace import KINDS, PLAN, Event, Kind
@@ -83,6 +84,10 @@ def _check_nodes(simulation: Simulation, action: fault_plan.AnyAction) -> None:
     if isinstance(action, fault_plan.ExpireSession) and simulation.version.controller is ControllerKind.KRAFT:
         version = simulation.version.name
         raise UsageError(f"{action.node} has no session with ZooKeeper", f"{version} is in KRaft mode", "cut its links")
+    if isinstance(action, fault_plan.LateMetadata) and simulation.version.controller is ControllerKind.ZOOKEEPER:
+        version = simulation.version.name
+        told = f"{version} is in ZooKeeper mode"
+        raise UsageError(f"{action.node} reads no metadata log", told, "slow its link from the controller")
 
 
 def _check_partitions(simulation: Simulation, action: fault_plan.AnyAction) -> None:
@@ -266,6 +271,12 @@ def _slow_disk(simulation: Simulation, action: fault_plan.SlowDisk) -> None:
     simulation.scheduler.at(simulation.scheduler.now + action.duration, over)
 
 
+def _late_metadata(simulation: Simulation, action: fault_plan.LateMetadata) -> None:
+    link = _broker(simulation, action.node).controller_link
+    assert isinstance(link, KraftLink), "the plan was checked"
+    link.apply_nothing_for(action.duration)
+
+
 def _directory_failure(simulation: Simulation, action: fault_plan.DirectoryFailure) -> None:
     _broker(simulation, action.node).directory_fails(action.partitions)
 
@@ -291,6 +302,7 @@ _ACTIONS: dict[type, Callable[[Simulation, Any], object]] = {
     fault_plan.Slow: _slow,
     fault_plan.Lossy: _lossy,
     fault_plan.SlowDisk: _slow_disk,
+    fault_plan.LateMetadata: _late_metadata,
     fault_plan.ExpireSession: lambda simulation, action: simulation.expire_session(_broker(simulation, action.node)),
     fault_plan.DirectoryFailure: _directory_failure,
     fault_plan.ElectPreferred: lambda simulation, action: simulation.controller_operations().elect_preferred(

@@ -29,6 +29,7 @@ ACTIONS: dict[str, AnyAction] = {
     "slow by 20 ms between a and b for 1000 ms": fault_plan.Slow("a", "b", 20_000, 1_000_000),
     "lossy 30 % between a and b for 1000 ms": fault_plan.Lossy("a", "b", 30, 1_000_000),
     "slow-disk of broker-1 by 2 ms for 1000 ms": fault_plan.SlowDisk("broker-1", 2_000, 1_000_000),
+    "late-metadata of broker-1 for 1000 ms": fault_plan.LateMetadata("broker-1", 1_000_000),
     "expire-session of broker-1": fault_plan.ExpireSession("broker-1"),
     "directory-failure of broker-1": fault_plan.DirectoryFailure("broker-1"),
     "directory-failure of broker-1, with t-0, t-1": fault_plan.DirectoryFailure("broker-1", ("t-0", "t-1")),

@@ -185,6 +185,11 @@ MISSED_EPOCH = (
     *(("cut-off", 0), ("hear", 1), ("cut-off", 1), ("hear", 2)),
 )
 """Broker 2 leads again, hears of both decisions at once, and commits what broker 3 has cut (Partition.makeLeader)."""
+MISSED_AND_BACK = (
+    *(*MISSED_EPOCH[:8], ("hear", 0), ("hear", 1), ("fetch", 0), ("unfence", 0), ("fetch", 0), ("cut-off", 0)),
+    *(("cut-off", 1), ("hear", 2)),
+)
+ALL_TWICE = CUT_OFF._replace(unclean=True, flush_messages=1, power_losses_of_all=2)
 HELD_BACK = {
     "an unclean election": (
         (WITHOUT_ELR, CUT_OFF._replace(unclean=True, min_isr=1)),
@@ -203,11 +208,45 @@ HELD_BACK = {
     "the same with an ELR": ((WITH_ELR, CUT_OFF._replace(first_leader=2)), MISSED_EPOCH, "heard at once"),
     "an epoch that was missed, and who led in it comes back": (
         (WITHOUT_ELR, CUT_OFF._replace(first_leader=2, min_isr=3)),
+        MISSED_AND_BACK,
+        "heard at once",
+    ),
+    "the same of min ISR 3 with an ELR": (
+        (WITH_ELR, CUT_OFF._replace(first_leader=2, min_isr=3)),
+        MISSED_AND_BACK,
+        "heard at once",
+    ),
+    "an epoch that was missed, and machines without power": (
+        (WITHOUT_ELR, CUT_OFF._replace(first_leader=2, power_losses=2)),
         (
-            *(*MISSED_EPOCH[:8], ("hear", 0), ("hear", 1), ("fetch", 0), ("unfence", 0), ("fetch", 0), ("cut-off", 0)),
-            *(("cut-off", 1), ("hear", 2)),
+            *(*MISSED_EPOCH[:7], ("lose-power", 0, 0), ("expire", 0), ("hear", 1)),
+            *(("lose-power", 1, 0), ("expire", 1), ("hear", 2)),
         ),
         "heard at once",
+    ),
+    "sessions that all end after all machines lost power, that of the leader first": (
+        (WITHOUT_ELR, ALL_TWICE._replace(first_leader=2, unclean=False)),
+        (
+            *(*MISSED_EPOCH[:9], ("all-lose-power", 0), ("expire", 1), ("expire", 2)),
+            *(("start", 2), ("unfence", 2), ("hear", 2)),
+        ),
+        "heard at once",
+    ),
+    "a session that ends before that of whose machine failed earlier": (
+        (WITHOUT_ELR, CUT_OFF._replace(power_losses=3)),
+        (
+            *(("write", 0), ("fetch", 1), ("fetch", 1), ("lose-power", 1, 0), ("shrink-isr", 0, 2)),
+            *(("lose-power", 0, 0), ("expire", 0), ("expire", 1), ("start", 1), ("unfence", 1), ("hear", 1)),
+        ),
+        "flush.messages=1",
+    ),
+    "a record that is written after a fault": (
+        (WITHOUT_ELR, ALL_TWICE._replace(min_isr=1)),
+        (
+            *(("all-lose-power", 0), *ALL_EXPIRE, ("start", 0), ("unfence", 0), ("hear", 0), ("write", 0)),
+            *(("all-lose-power", 0), ("expire", 0), ("start", 1), ("unfence", 1), ("hear", 1)),
+        ),
+        "unclean.leader.election.enable=false",
     ),
     "a session that ends before that of who failed earlier": (
         (WITHOUT_ELR, CUT_OFF._replace(losses=1)),

@@ -185,6 +185,7 @@ class KraftLink:
         "_controller",
         "_controllers",
         "_in_flight",
+        "_late_until",
         "_lifecycle",
         "_queue",
         "_registrations",
@@ -202,7 +203,7 @@ class KraftLink:
     def ended(self) -> None:
         """Drops the requests when the broker's process ends."""
         self._in_flight: dict[str, Leadership] = {}
-        self.metadata_offset = 0
+        self.metadata_offset = self._late_until = 0
         self._queue: dict[str, Leadership] = {}
         self._registrations: dict[int, Registration] = {}
         self._lifecycle.ended()
@@ -295,6 +296,10 @@ class KraftLink:
             if error:
                 self.broker.after(RETRY_AFTER, self._fetch_metadata)
                 return
+            late = self._late_until - self.broker.clock.now
+            if late > 0:
+                self.broker.after(late, self._fetch_metadata)
+                return
             self.metadata_offset = offset
             if entries:
                 self._replay(entries)
@@ -307,6 +312,15 @@ class KraftLink:
             answered,
             lambda _reason: self.broker.after(RETRY_AFTER, self._fetch_metadata),
         )
+
+    def apply_nothing_for(self, duration: int) -> None:
+        """Leaves the metadata log unread for a time, as a loader does that is not done with what it had before.
+
+        Args:
+            duration: In microseconds.
+        """
+        if self.broker.up:
+            self._late_until = max(self._late_until, self.broker.clock.now + duration)
 
     def _replay(self, entries: tuple[Entry, ...]) -> None:
         """Applies a batch as a publisher does: of a partition that changed more than once only the last state."""
