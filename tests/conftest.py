@@ -9,11 +9,15 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 from kreplica.config import secrets
+
+if TYPE_CHECKING:
+    from xdist.scheduler import Scheduling
 
 SUPPORT = Path(__file__).parent / "support"
 sys.path.insert(0, str(SUPPORT))
@@ -42,6 +46,14 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     group = _shares(item)
     if group is not None:
         item.add_marker(pytest.mark.xdist_group(group))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling | None:
+    """Gives a process file after file, where ``--dist loadgroup`` gives it test after test."""
+    from suite.files_in_hand import FilesInHand
+
+    return FilesInHand(config, log) if config.getvalue("dist") == "loadgroup" else None
 
 
 def pytest_sessionstart() -> None:
