@@ -133,7 +133,8 @@ def _begins_here(replica: LedReplica, record: Record) -> bool:
 
 def _error(replica: LedReplica, state: ProducerState, record: Record, guard: int) -> tuple[ErrorCode, str]:
     if record.kind != DATA:
-        strict = replica.broker.cluster.version.strict_markers
+        version = replica.broker.cluster.version
+        strict = version.strict_markers and version.transaction_version >= 2
         return marker_error(state, record.producer_epoch, int(record.value), strict), "transaction_append.marker_error"
     by_client = record.sequence != NO_SEQUENCE  # a group coordinator's writes have no sequence
     if by_client and _verifies(replica) and _begins_here(replica, record):

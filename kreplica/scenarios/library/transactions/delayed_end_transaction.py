@@ -33,10 +33,13 @@ SCENARIO = Scenario(
     cases=(
         Case("0.11", {"torn": ("transfer 2",), "broken": ("transfer 2",), "committed": ("transfer 1",)}),
         # brokers upgraded, and the feature not
-        Case(
-            "4.0",
-            {"torn": ("transfer 2",), "broken": ("transfer 2",), "committed": ("transfer 1",)},
-            {TRANSACTION_VERSION: 1},
+        *(
+            Case(
+                version,
+                {"torn": ("transfer 2",), "broken": ("transfer 2",), "committed": ("transfer 1",)},
+                {TRANSACTION_VERSION: 1},
+            )
+            for version in ("4.0", "4.2")
         ),
         Case("4.0", {"torn": (), "broken": (), "committed": ("transfer 1",)}),
     ),
