@@ -127,6 +127,37 @@ class Lossy(Action, frozen=True):
     one_way: bool = False
 
 
+class BreakConnection(Action, frozen=True):
+    """The connections between two nodes break: each learns at once that what it waits for will not be answered.
+
+    Args:
+        source, target: The nodes; ``*`` is every node.
+        delay: Time by which requests that are under way arrive later than they would have, in microseconds. They are
+            handled all the same, in their order; new ones do not wait for them.
+    """
+
+    source: str
+    target: str
+    delay: int = 0
+
+
+class RefuseRequest(Action, frozen=True):
+    """The next requests of a kind, from ``source`` to ``target``, are answered with an error and not handled.
+
+    Args:
+        source, target: The nodes; ``*`` is every node.
+        request: Kafka's name of the request, as ``Produce``.
+        error: Kafka's name of the error, as ``NOT_ENOUGH_REPLICAS``.
+        count: Number of requests.
+    """
+
+    source: str
+    target: str
+    request: str
+    error: str
+    count: int = 1
+
+
 class SlowDisk(Action, frozen=True):
     """Every append of a broker takes ``delay`` microseconds."""
 
@@ -210,6 +241,8 @@ AnyAction = (
     | Cut
     | Slow
     | Lossy
+    | BreakConnection
+    | RefuseRequest
     | SlowDisk
     | LateMetadata
     | ExpireSession

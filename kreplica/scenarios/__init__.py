@@ -61,6 +61,7 @@ MODULES: dict[str, str] = {
     "inflight-reorder": "producers",
     "two-producers-order": "producers",
     "retry-duplicate": "producers",
+    "broken-connection": "producers",
     "resend-after-restart": "producers",
     "idempotent-6th-batch": "producers",
     "idempotent-first-batch-lost": "producers",

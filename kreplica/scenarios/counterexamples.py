@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kreplica.engine.explorer.model import Action, Model, Taken
+from kreplica.engine.explorer.models.clients import models as client_models
 from kreplica.engine.explorer.models.epoch_answers import models as answer_models
 from kreplica.engine.explorer.models.one_partition.invariants import agree
 from kreplica.engine.explorer.models.one_partition.state import PartitionState, leads, log_end
@@ -39,10 +40,12 @@ from kreplica.engine.setup import MILLISECOND, SECOND
 from kreplica.engine.trace import Kind
 from kreplica.engine.versions.supported import Truncation, version_named
 from kreplica.scenarios.answer_counterexamples import plan_of_answers
+from kreplica.scenarios.client_counterexamples.replays import replay_of_clients
 from kreplica.scenarios.library.durability.power_loss_of_all import SCENARIO as POWER_LOSS
 from kreplica.scenarios.library.truncation.counterexample import SCENARIO
 from kreplica.scenarios.library.truncation.stale_fenced_answer import SCENARIO as STALE_ANSWER
-from kreplica.scenarios.playing import Run, play_file
+from kreplica.scenarios.playing import play_file
+from kreplica.scenarios.replay import Replay
 from kreplica.scenarios.settings_counterexamples import (
     hearing_at_once,
     keeping_logs,
@@ -76,33 +79,6 @@ _ROUND_TRIP = MILLISECOND
 MOST_REPLICAS = 3
 
 Choice = tuple[Action, tuple[int, ...]]
-
-
-@dataclass(frozen=True, slots=True)
-class Replay:
-    """A counterexample, played.
-
-    Args:
-        file: Its plan.
-        run: The plan played under the release, or with the settings, that have the flaw.
-        mended: The same under the release, or with the setting, that mends it.
-        where: The cluster in words.
-        mends: The settings that mend it, as text.
-        otherwise: What else is different where it is mended, in words.
-    """
-
-    file: PlanFile
-    run: Run
-    mended: Run
-    where: str = "broker 4 is the controller"
-    mends: Mapping[str, str] = field(default_factory=dict)
-    otherwise: Sequence[str] = ()
-
-    @property
-    def names(self) -> tuple[str, str]:
-        """Names of both runs: their releases, with what mends it."""
-        others = [f"{name}={value}" for name, value in self.mends.items()]
-        return self.run.version.name, ", ".join([self.mended.version.name, *others, *self.otherwise])
 
 
 def replay(model: Model, invariant: str, steps: Sequence[Taken]) -> Replay | None:
@@ -146,6 +122,8 @@ def replays_of(model: Model, counterexamples: Mapping[str, Sequence[Taken]]) -> 
 def _replay(model: Model, invariant: str, steps: Sequence[Taken]) -> Replay | None:
     if model.name in FLAWED:
         return replay(model, invariant, steps)
+    if model.name in client_models.TABLES:
+        return replay_of_clients(model, invariant, steps)
     return replay_of_answers(model, steps) if model.name in answer_models.TABLES else replay_of_settings(model, steps)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from kreplica.engine.explorer import catalogue
 from kreplica.engine.explorer.catalogue import ABOUT
 
-_CLIENTS = "plans have faults of brokers, controllers and links; what clients do, and when, is none of them"
+_CLIENTS = "plans have faults of brokers, links and requests; what these clients do, and when, is none of them"
 _NO_RELEASE = "no release is like the model, or its steps lose nothing as faults of a run"
 
 GOAL = "a goal is of what never comes about; a run ends"
@@ -18,9 +18,9 @@ REASONS: Mapping[str, str] = {
     catalogue.KRAFT: "its messages arrive in an order that no fault of a run makes",
     catalogue.SETTINGS: f"{_NO_RELEASE}; plans have three replicas, and write all records together",
     catalogue.QUORUM: "a run elects its controllers at once: no vote and no fetch of theirs can be lost",
-    catalogue.PRODUCERS: _CLIENTS,
+    catalogue.PRODUCERS: "as faults of a run its steps come in another order; plans have up to two records",
     catalogue.COMMITS: _CLIENTS,
-    catalogue.TRANSACTIONS: _CLIENTS,
+    catalogue.TRANSACTIONS: "in plans one EndTxn is late, of the first transaction, and that is committed",
     catalogue.COORDINATOR: _CLIENTS,
     catalogue.GROUP: _CLIENTS,
     catalogue.MEMBERSHIP: _CLIENTS,

@@ -13,8 +13,8 @@ from kreplica.engine.explorer.proof import ProofStep
 if TYPE_CHECKING:
     from commands.shared.printing.output import Row
     from kreplica.engine.explorer.proof import Proof
-    from kreplica.scenarios.counterexamples import Replay
     from kreplica.scenarios.playing import Run
+    from kreplica.scenarios.replay import Replay
 
 
 def answer_of(proof: Proof, replays: Mapping[str, Replay], save_plan: Path | None = None) -> Answer[ProofStep]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from kreplica.engine.explorer.explored import Progress
     from kreplica.engine.explorer.proof import Proof, ProofStep
-    from kreplica.scenarios.counterexamples import Replay
+    from kreplica.scenarios.replay import Replay
 
 
 def progress_line(explored: Progress) -> str:

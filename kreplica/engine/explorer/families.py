@@ -12,6 +12,7 @@ from kreplica.engine.explorer.models.asynchronous_isr.models import AsyncBounds
 from kreplica.engine.explorer.models.asynchronous_isr.trace import events_of as async_events_of
 from kreplica.engine.explorer.models.asynchronous_isr.trace import seen_of as async_seen_of
 from kreplica.engine.explorer.models.clients import models as client_models
+from kreplica.engine.explorer.models.clients import trace as client_trace
 from kreplica.engine.explorer.models.clients.bounds import ClientBounds
 from kreplica.engine.explorer.models.coordinators.groups import models as group_models
 from kreplica.engine.explorer.models.coordinators.groups import trace as group_trace
@@ -370,10 +371,6 @@ def _client_sentence(bounds: ClientBounds) -> str:
     return f"{counted(bounds.records, 'record')}, of end-txn transactions; {counted(bounds.faults, 'fault')}"
 
 
-def _no_events(_initial: State, _steps: Sequence[Taken]) -> list[Event]:
-    return []
-
-
 CLIENTS = Family(
     names=tuple(client_models.TABLES),
     sound="",
@@ -385,7 +382,7 @@ CLIENTS = Family(
     begins="nothing is under way yet",
     seen=client_models.seen,
     told=lambda _before, step: step.action.words(step.chosen),
-    events_of=_no_events,
+    events_of=client_trace.events_of,
 )
 
 # -- the coordinator of a transactional id
@@ -435,7 +432,7 @@ def _coordinator_family(names: Sequence[str], faults: int) -> Family:
         begins="broker {leader} coordinates the transactional id, nobody has asked for a producer id",
         seen=coordinator_trace.seen,
         told=coordinator_trace.told,
-        events_of=_no_events,
+        events_of=client_trace.events_of,
     )
 
 
@@ -472,7 +469,7 @@ def _group_family(
         begins="the group is empty, every client is about to join",
         seen=seen,
         told=told,
-        events_of=_no_events,
+        events_of=client_trace.events_of,
         node="client",
     )
 

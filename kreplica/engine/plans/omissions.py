@@ -13,6 +13,7 @@ from kreplica.engine.setup import (
     ProducerSetup,
     Setup,
     TopicSetup,
+    Transaction,
     TransactionalSetup,
     TransformSetup,
     topic_of,
@@ -26,7 +27,8 @@ class LeaveOut(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Args:
         clients: Clients by name.
         topics: Topics by name; no remaining client may name them.
-        records: By producer, the range of its records that are sent, as begin and end counted from 0.
+        records: By producer, the range of its records that are sent, as begin and end counted from 0; of one with
+            transactions through all of them.
         partitions: Partitions as ``topic-0``; the others keep their numbers. No remaining client may name them.
         brokers: Brokers by id; partitions have fewer replicas without them, but at least one.
         settings: Settings by name, of the cluster, its topics and its clients: they have their defaults.
@@ -67,6 +69,13 @@ def without(setup: Setup, left_out: LeaveOut) -> Setup:
 def producers_of(setup: Setup) -> dict[str, int]:
     """Numbers of records of the producers, by name."""
     return {client.name: len(client.sends) for client in setup.clients if isinstance(client, ProducerSetup)}
+
+
+def _records_of(setup: Setup) -> dict[str, int]:
+    """Numbers of records of everything that sends, by name."""
+    transactional = (client for client in setup.clients if isinstance(client, TransactionalSetup))
+    counts = {one.name: sum(len(each.sends) for each in one.transactions) for one in transactional}
+    return {**producers_of(setup), **counts}
 
 
 def partitions_of(setup: Setup) -> tuple[str, ...]:
@@ -110,9 +119,21 @@ def named_by(client: Client) -> set[str]:
 def _client(client: Client, left_out: LeaveOut) -> Client:
     settings = _other_than(client.settings, left_out.settings)
     places = left_out.records.get(client.name)
-    if places is None or not isinstance(client, ProducerSetup):
-        return replace(client, settings=settings)
-    return replace(client, settings=settings, sends=client.sends[slice(*places)])
+    if places is not None and isinstance(client, ProducerSetup):
+        return replace(client, settings=settings, sends=client.sends[slice(*places)])
+    if places is not None and isinstance(client, TransactionalSetup):
+        return replace(client, settings=settings, transactions=_sending(client.transactions, *places))
+    return replace(client, settings=settings)
+
+
+def _sending(transactions: tuple[Transaction, ...], begin: int, end: int) -> tuple[Transaction, ...]:
+    """The transactions with these records, counted through all of them; those without any are left out."""
+    found, first = [], 0
+    for each in transactions:
+        kept = each.sends[max(begin - first, 0) : max(end - first, 0)]
+        first += len(each.sends)
+        found += [replace(each, sends=kept)] if kept else []
+    return tuple(found)
 
 
 def _topic(topic: TopicSetup, left_out: LeaveOut) -> TopicSetup:
@@ -135,7 +156,7 @@ def _check_names(setup: Setup, left_out: LeaveOut) -> None:
     named: dict[str, tuple[Iterable[str], Iterable[str]]] = {
         "client": (left_out.clients, (client.name for client in setup.clients)),
         "topic": (left_out.topics, (topic.name for topic in setup.topics)),
-        "producer": (left_out.records, producers_of(setup)),
+        "producer": (left_out.records, _records_of(setup)),
         "partition": (left_out.partitions, partitions_of(setup)),
         "broker": (map(str, left_out.brokers), (str(broker.id) for broker in setup.brokers)),
         "setting": (left_out.settings, settings_of(setup)),
@@ -149,7 +170,7 @@ def _check_names(setup: Setup, left_out: LeaveOut) -> None:
 
 
 def _check_records(setup: Setup, left_out: LeaveOut) -> None:
-    producers = producers_of(setup)
+    producers = _records_of(setup)
     for name, (begin, end) in left_out.records.items():
         if not 0 <= begin < end <= producers[name]:
             told = f"the plan keeps the records of {name} from place {begin} up to {end}"

@@ -78,10 +78,30 @@ def _power_loss(action: fault_plan.PowerLoss) -> str:
     return f"of {', '.join(action.nodes)}{kept}"
 
 
+_BetweenNodes = (
+    fault_plan.Cut | fault_plan.Slow | fault_plan.Lossy | fault_plan.BreakConnection | fault_plan.RefuseRequest
+)
+
+
 def _link(action: fault_plan.Cut | fault_plan.Slow | fault_plan.Lossy) -> str:
-    source, target = ("every node" if name == "*" else name for name in (action.source, action.target))
+    source, target = _ends(action)
     ways = f"from {source} to {target}" if action.one_way else f"between {source} and {target}"
     return f"{ways} for {milliseconds(action.duration)}"
+
+
+def _ends(action: _BetweenNodes) -> tuple[str, str]:
+    source, target = ("every node" if name == "*" else name for name in (action.source, action.target))
+    return source, target
+
+
+def _broken(action: fault_plan.BreakConnection) -> str:
+    later = f", what is under way {milliseconds(action.delay)} later" if action.delay else ""
+    return "between {} and {}".format(*_ends(action)) + later
+
+
+def _refused(action: fault_plan.RefuseRequest) -> str:
+    count = f"{action.count} times " if action.count > 1 else ""
+    return count + "{} from {} to {}: {}".format(action.request, *_ends(action), action.error)
 
 
 def _directory(action: fault_plan.DirectoryFailure) -> str:
@@ -99,6 +119,8 @@ _DETAILS: dict[type, Callable[[Any], str]] = {
     fault_plan.Cut: _link,
     fault_plan.Slow: lambda action: f"by {milliseconds(action.delay)} {_link(action)}",
     fault_plan.Lossy: lambda action: f"{action.percent} % {_link(action)}",
+    fault_plan.BreakConnection: _broken,
+    fault_plan.RefuseRequest: _refused,
     fault_plan.SlowDisk: lambda action: (
         f"of {action.node} by {milliseconds(action.delay)} for {milliseconds(action.duration)}"
     ),

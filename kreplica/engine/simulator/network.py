@@ -6,7 +6,7 @@ the message: the caller notices nothing until its timeout.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from random import Random
 from typing import Any, NamedTuple
 
@@ -19,7 +19,8 @@ from kreplica.engine.simulator.environment import (
     Link,
     Process,
 )
-from kreplica.engine.simulator.scheduler import RandomStreams
+from kreplica.engine.simulator.refusals import Refusal
+from kreplica.engine.simulator.scheduler import Pending, RandomStreams
 from kreplica.engine.trace import Kind
 
 
@@ -34,13 +35,17 @@ class Request(NamedTuple):
 
 
 class Call:
-    """One request in flight, at its target, or answered."""
+    """One request in flight, at its target, or answered.
+
+    ``held`` is the time by which it arrives later than its link would have it.
+    """
 
     __slots__ = (
         "arguments",
         "deadline",
         "done",
         "handler",
+        "held",
         "id",
         "incarnation",
         "name",
@@ -59,6 +64,7 @@ class Call:
         self.source, self.target = ends
         self.name, self.handler, self.arguments, self.on_reply, self.on_failure = request
         self.deadline = deadline
+        self.held = 0
         self.incarnation = self.source.incarnation
         self.sent = network.clock.now
         self.done = False
@@ -99,7 +105,7 @@ class Network:
         jitter: Largest random addition, in microseconds.
     """
 
-    __slots__ = ("_chance", "_losses", "calls", "clock", "jitter", "latency")
+    __slots__ = ("_chance", "_losses", "calls", "clock", "jitter", "latency", "refusals")
 
     def __init__(self, clock: Clock, streams: RandomStreams, latency: int, jitter: int) -> None:
         self.clock = clock
@@ -108,6 +114,7 @@ class Network:
         self._chance: Random = streams.stream("network")
         self._losses: Random = streams.stream("losses")
         self.calls = 0
+        self.refusals: list[Refusal] = []
 
     def call(
         self,
@@ -171,7 +178,41 @@ class Network:
         source.emit(Kind.DROPPED, target.name, call.name, "the link is down")
         self.clock.at(call.deadline, call.fail, TIMED_OUT)
 
+    def break_connections(self, pending: Iterable[Pending], one: Process, other: Process, delay: int) -> None:
+        """Breaks the connections between two processes.
+
+        Args:
+            pending: The calls that the clock is about to make.
+            one, other: The processes.
+            delay: Time by which requests under way arrive later, in microseconds.
+        """
+        ends = (one, other)
+        under_way, waiting = self._calls_of(pending), (*one.open_calls.values(), *other.open_calls.values())
+        calls = {call.id: call for call in (*under_way, *waiting) if isinstance(call, Call)}
+        for call in under_way:
+            if call.source in ends and call.target in ends and call.id not in call.target.open_calls:
+                call.held += delay
+        self.link(one, other).last_arrival = self.link(other, one).last_arrival = 0
+        for number in sorted(calls):
+            if calls[number].source in ends and calls[number].target in ends:
+                calls[number].fail(DISCONNECTED)
+
+    def _calls_of(self, pending: Iterable[Pending]) -> list[Call]:
+        """The requests that are under way, answered, or lost and not given up yet."""
+        found = []
+        for function, arguments in pending:
+            owner = getattr(function, "__self__", None)
+            if owner is self and arguments and isinstance(arguments[0], Call):
+                found.append(arguments[0])
+            elif isinstance(owner, Call):
+                found.append(owner)
+        return found
+
     def _deliver(self, call: Call) -> None:
+        if call.held:
+            held, call.held = call.held, 0
+            self.clock.at(self.clock.now + held, self._deliver, call)
+            return
         target = call.target
         if not (target.up and target.listens):
             call.disconnect()
@@ -185,7 +226,17 @@ class Network:
             call.on_reply = None
         target.emit(Kind.MESSAGE, call.source.name, call.sent, call.name, call.arguments)
         target.open_calls[call.id] = call
-        call.handler(*call.arguments, call.reply)
+        if self.refusals and (answer := self._refusal(call)) is not None:
+            call.reply(*answer)
+        else:
+            call.handler(*call.arguments, call.reply)
+
+    def _refusal(self, call: Call) -> tuple[Any, ...] | None:
+        """The answer to a request that the plan has refused; None if it has not."""
+        for refusal in self.refusals:
+            if refusal.takes(call.source.name, call.target.name, call.name):
+                return refusal.answer(call.arguments)
+        return None
 
     def _return(self, call: Call, values: tuple[Any, ...], sent: int) -> None:
         source = call.source

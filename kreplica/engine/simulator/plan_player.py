@@ -11,12 +11,14 @@ from typing import Any
 from kreplica.engine import fault_plan
 from kreplica.engine.fault_plan import At, Plan, Step, When
 from kreplica.engine.plans.text import detail_of, name_of
+from kreplica.engine.rules.replication.error_codes import ErrorCode
 from kreplica.engine.rules.replication.high_watermark import TO_HIGH_WATERMARK
 from kreplica.engine.settings import SETTINGS, Scope, parse, setting_named
 from kreplica.engine.simulator.broker.broker import Broker
 from kreplica.engine.simulator.environment import Link
 from kreplica.engine.simulator.kraft.link import KraftLink
 from kreplica.engine.simulator.node import Node
+from kreplica.engine.simulator.refusals import REFUSABLE, Refusal
 from kreplica.engine.simulator.simulation import ACTIVE_CONTROLLER, LEADER_OF, NobodyError, Simulation
 from kreplica.engine.trace import KINDS, PLAN, Event, Kind
 from kreplica.engine.versions.supported import ControllerKind
@@ -44,6 +46,8 @@ def check_step(simulation: Simulation, step: Step) -> None:
         _check_topic(simulation, step.do)
     if isinstance(step.do, fault_plan.DeleteRecords):
         _check_deletion(simulation, step.do)
+    if isinstance(step.do, fault_plan.RefuseRequest):
+        _check_refusal(step.do)
 
 
 def _check_numbers(step: Step) -> None:
@@ -55,6 +59,7 @@ def _check_numbers(step: Step) -> None:
         _at_least(0, when.after, f"a delay after the event for {what}")
     for name in ("duration", "delay", "keep", "percent"):
         _at_least(0, getattr(step.do, name, 0), f"a {name} for {what}")
+    _at_least(1, getattr(step.do, "count", 1), f"a count of requests for {what}")
     if getattr(step.do, "percent", 0) > 100:
         raise UsageError(f"the plan has more than 100 percent for {what}", "", "give 0 to 100")
 
@@ -119,6 +124,16 @@ def _check_deletion(simulation: Simulation, action: fault_plan.DeleteRecords) ->
     if not simulation.version.deletes_records:
         version = simulation.version.name
         raise UsageError(f"brokers of {version} delete no records on request", "KIP-107 came with 0.11", "take 0.11")
+
+
+def _check_refusal(action: fault_plan.RefuseRequest) -> None:
+    if action.request not in REFUSABLE:
+        told = f"the plan refuses {action.request!r}, which is no request that a plan can refuse"
+        raise UsageError(told, "", nearest_or_known(action.request, REFUSABLE))
+    errors = [error.name for error in ErrorCode if error is not ErrorCode.NONE]
+    if action.error not in errors:
+        told = f"the plan refuses {action.request} with {action.error!r}, which is no error that the engine knows"
+        raise UsageError(told, "", nearest_or_known(action.error, errors))
 
 
 def _check_topic(simulation: Simulation, action: fault_plan.AlterTopic) -> None:
@@ -226,8 +241,7 @@ def _on_links(
     change: Callable[[Link, int], None],
 ) -> None:
     """Changes the links that an action names, and restores them when its time is over."""
-    sources, targets = _nodes_of(simulation, action.source), _nodes_of(simulation, action.target)
-    pairs = [(one, other) for one in sources for other in targets if one is not other]
+    pairs = _pairs(simulation, action.source, action.target)
     if not action.one_way:
         pairs += [(other, one) for one, other in pairs if (other, one) not in pairs]
     links = [simulation.network.link(one, other) for one, other in pairs]
@@ -259,6 +273,23 @@ def _lossy(simulation: Simulation, action: fault_plan.Lossy) -> None:
         link.loss += sign * action.percent
 
     _on_links(simulation, action, change)
+
+
+def _pairs(simulation: Simulation, source: str, target: str) -> list[tuple[Node, Node]]:
+    """The processes that two names mean, each of the one with each of the other."""
+    sources, targets = _nodes_of(simulation, source), _nodes_of(simulation, target)
+    return [(one, other) for one in sources for other in targets if one is not other]
+
+
+def _break_connection(simulation: Simulation, action: fault_plan.BreakConnection) -> None:
+    for one, other in _pairs(simulation, action.source, action.target):
+        simulation.network.break_connections(simulation.scheduler.pending(), one, other, action.delay)
+
+
+def _refuse_request(simulation: Simulation, action: fault_plan.RefuseRequest) -> None:
+    for one, other in _pairs(simulation, action.source, action.target):
+        refusal = Refusal(one.name, other.name, action.request, ErrorCode[action.error], action.count)
+        simulation.network.refusals.append(refusal)
 
 
 def _slow_disk(simulation: Simulation, action: fault_plan.SlowDisk) -> None:
@@ -301,6 +332,8 @@ _ACTIONS: dict[type, Callable[[Simulation, Any], object]] = {
     fault_plan.Cut: _cut,
     fault_plan.Slow: _slow,
     fault_plan.Lossy: _lossy,
+    fault_plan.BreakConnection: _break_connection,
+    fault_plan.RefuseRequest: _refuse_request,
     fault_plan.SlowDisk: _slow_disk,
     fault_plan.LateMetadata: _late_metadata,
     fault_plan.ExpireSession: lambda simulation, action: simulation.expire_session(_broker(simulation, action.node)),

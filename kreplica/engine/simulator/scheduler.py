@@ -11,6 +11,9 @@ from heapq import heappop, heappush
 from random import Random
 from typing import Any
 
+Pending = tuple[Callable[..., object], tuple[Any, ...]]
+"""A call that is still to be made: a function and its arguments."""
+
 
 class Scheduler:
     """Calls functions at their time. ``now`` is the virtual time, ``done`` the number of calls so far."""
@@ -31,6 +34,10 @@ class Scheduler:
         """Calls ``function(*arguments)`` at ``time``, or now if that is past."""
         self._made = made = self._made + 1
         heappush(self._queue, (time if time > self.now else self.now, made, function, arguments))
+
+    def pending(self) -> list[Pending]:
+        """The calls that are still to be made, in their order."""
+        return [(function, arguments) for _, _, function, arguments in sorted(self._queue, key=lambda one: one[:2])]
 
     def run(self, until: int) -> None:
         """Makes all calls due before or at ``until``, and sets the clock to it."""

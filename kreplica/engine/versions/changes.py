@@ -181,7 +181,7 @@ CHANGES: tuple[Change, ...] = (
         recovered_point=RecoveryPoint.RAISED,
     ),
     _since("1.1", keeps_last_in_sync=True),
-    _since("2.0", {"offsets.retention.minutes": 10_080}, truncation=Truncation.KIP_279),
+    _since("2.0", {"offsets.retention.minutes": 10_080}, truncation=Truncation.KIP_279, fails_oldest_first=True),
     _since(
         "2.0.1",
         epochs_followed_on=1,  # KAFKA-7164

@@ -118,6 +118,8 @@ class Version:
         markers_keep_producer: The time of a marker counts when brokers forget a producer (2.4.1, KAFKA-9144).
         raises_own_epoch: Producers continue after an error in the next epoch (2.5, KIP-360); before, at sequence 0 of
             the same one, so that a leader may take a batch for an earlier one, which loses it (KAFKA-8805).
+        fails_oldest_first: When a connection breaks, its requests fail in the order in which they were sent (2.0);
+            before, the last one first.
         fenced_is_final: PRODUCER_FENCED differs from INVALID_PRODUCER_EPOCH, which can be aborted (2.7, KIP-588).
         transaction_version: 0 none, 1 from 0.11, 2 from 4.0 (KIP-890).
         verify_transactions: Appends are verified with the coordinator (3.6, KIP-890 part 1).
@@ -211,6 +213,7 @@ class Version:
     unknown_producer: UnknownProducer = UnknownProducer.OUT_OF_ORDER
     markers_keep_producer: bool = False
     raises_own_epoch: bool = False
+    fails_oldest_first: bool = False
     fenced_is_final: bool = False
     transaction_version: int = 0
     verify_transactions: bool = False

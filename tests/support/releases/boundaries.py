@@ -97,6 +97,7 @@ PLAYED = {
     "truncation 0.11": "hw-truncation-loss 0.11",
     "idempotence 0.11": "inflight-reorder 1.1",
     "recovered_point 1.0": "recovered-and-not-flushed 1.0",
+    "fails_oldest_first 2.0": "broken-connection 2.0",
     "truncation 2.0": "fast-failover-divergence 2.0",
     "join_at_epoch_start 2.0.1": "premature-isr-join 2.0.1",
     "epochs_followed_on 2.1": "stale-fenced-answer 2.1.1",

@@ -28,6 +28,16 @@ ACTIONS: dict[str, AnyAction] = {
     "cut from broker-1 to every node for 3000 ms": fault_plan.Cut("broker-1", "*", 3_000_000, True),
     "slow by 20 ms between a and b for 1000 ms": fault_plan.Slow("a", "b", 20_000, 1_000_000),
     "lossy 30 % between a and b for 1000 ms": fault_plan.Lossy("a", "b", 30, 1_000_000),
+    "break-connection between a and b": fault_plan.BreakConnection("a", "b"),
+    "break-connection between a and every node, what is under way 20 ms later": fault_plan.BreakConnection(
+        "a", "*", 20_000
+    ),
+    "refuse-request Produce from a to b: NOT_ENOUGH_REPLICAS": fault_plan.RefuseRequest(
+        "a", "b", "Produce", "NOT_ENOUGH_REPLICAS"
+    ),
+    "refuse-request 2 times EndTxn from a to b: NOT_COORDINATOR": fault_plan.RefuseRequest(
+        "a", "b", "EndTxn", "NOT_COORDINATOR", 2
+    ),
     "slow-disk of broker-1 by 2 ms for 1000 ms": fault_plan.SlowDisk("broker-1", 2_000, 1_000_000),
     "late-metadata of broker-1 for 1000 ms": fault_plan.LateMetadata("broker-1", 1_000_000),
     "expire-session of broker-1": fault_plan.ExpireSession("broker-1"),

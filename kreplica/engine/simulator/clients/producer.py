@@ -120,7 +120,7 @@ class Producer(Client):
         self._drop_expired(partition)
         queue = self._queues.get(partition)
         most = self.integer("max.in.flight.requests.per.connection")
-        while queue and may_send(self._in_flight.get(partition, 0), most):
+        while queue and not queue[0].waiting and may_send(self._in_flight.get(partition, 0), most):
             batch = queue.popleft()
             self._in_flight[partition] = self._in_flight.get(partition, 0) + 1
             self._transmit(batch)
@@ -179,9 +179,14 @@ class Producer(Client):
         else:
             self._postponed = {}
             unanswered = self._connections.pop(broker, [])
-            self._answered(batch, ErrorCode.NETWORK_EXCEPTION, -1)
-            for call in unanswered:
-                call.fail(DISCONNECTED)
+            if self.cluster.version.fails_oldest_first:
+                self._answered(batch, ErrorCode.NETWORK_EXCEPTION, -1)
+                for call in unanswered:
+                    call.fail(DISCONNECTED)
+            else:
+                for call in reversed(unanswered):
+                    call.fail(DISCONNECTED)
+                self._answered(batch, ErrorCode.NETWORK_EXCEPTION, -1)
             postponed, self._postponed = self._postponed, None
             for partition in postponed:
                 self._drain(partition)
@@ -193,8 +198,16 @@ class Producer(Client):
         self._done(batch)
 
     def _retry(self, batch: Batch, error: ErrorCode) -> None:
+        """Puts a batch in front of its partition's queue, which waits for it. RecordAccumulator.reenqueue."""
         self.emit(Kind.RETRIED, batch.partition, tuple(batch.values), error.name)
-        self.refresh_later(self._transmit, batch)
+        batch.waiting = True
+        self._in_flight[batch.partition] -= 1
+        self._queues.setdefault(batch.partition, deque()).appendleft(batch)
+        self.refresh_later(self._goes_again, batch)
+
+    def _goes_again(self, batch: Batch) -> None:
+        batch.waiting = False
+        self._drain(batch.partition)
 
     def _is_too_old(self, batch: Batch) -> bool:
         return delivery_is_over(self.clock.now - batch.born, self.microseconds("delivery.timeout.ms"))

@@ -7,6 +7,7 @@ import pytest
 from kreplica.engine.fault_plan import (
     AlterTopic,
     At,
+    BreakConnection,
     Crash,
     DirectoryFailure,
     ElectPreferred,
@@ -15,6 +16,8 @@ from kreplica.engine.fault_plan import (
     PowerLoss,
     RackLoss,
     Reassign,
+    RefuseRequest,
+    Slow,
     Start,
     Step,
     When,
@@ -62,6 +65,49 @@ def test_a_topics_setting_holds_from_the_step_on(least: str, acknowledged: list[
     assert [event.values[1] for event in events if event.kind == Kind.ACKNOWLEDGED] == acknowledged
 
 
+def at_the_leader(events: list[Event]) -> list[tuple[str, int]]:
+    """Records that the first leader appended, each with the time."""
+    found = [event for event in events if event.kind == Kind.APPENDED and event.values[-1] == "leader"]
+    return [(record.value, event.time) for event in found for record in event.values[3]]
+
+
+def retried(events: list[Event]) -> list[tuple[int, object]]:
+    return [(event.time, event.values[2]) for event in events if event.kind == Kind.RETRIED]
+
+
+UNDER_WAY = Step(At(SECOND - 1), Slow("producer", "broker-1", 200_000, 10, one_way=True))
+BROKEN = SECOND + 100_000
+
+
+@pytest.mark.parametrize("delay", [0, 700_000])
+def test_what_is_under_way_on_a_connection_that_breaks_arrives_and_is_sent_again_at_once(delay: int) -> None:
+    """The producer is idempotent, so that the leader knows whichever comes second: m1 is there once."""
+    events = play(UNDER_WAY, Step(At(BROKEN), BreakConnection("producer", "broker-1", delay)))
+    assert retried(events) == [(BROKEN, "NETWORK_EXCEPTION")]
+    assert [value for value, _ in at_the_leader(events)] == ["m1", "m2", "m3"]
+    again = BROKEN + 100_000 + 3 * 500
+    arrives = SECOND + 200_500 + delay
+    assert at_the_leader(events)[0][1] == min(again, arrives)
+    duplicates = [event.time for event in events if event.kind == Kind.DUPLICATE]
+    assert duplicates == [max(again, arrives)]
+
+
+def test_an_answer_is_lost_with_its_connection() -> None:
+    arrived = Step(When(Kind.APPENDED, "broker-1", after=1), BreakConnection("*", "producer"))
+    events = play(arrived)
+    assert [error for _, error in retried(events)] == ["NETWORK_EXCEPTION"]
+    assert [value for value, _ in at_the_leader(events)] == ["m1", "m2", "m3"]
+
+
+def test_a_request_that_is_refused_is_not_handled_and_is_sent_again() -> None:
+    refused = RefuseRequest("producer", "leader of t-0", "Produce", "NOT_LEADER_OR_FOLLOWER", 2)
+    events = play(Step(At(SECOND), refused))
+    assert [error for _, error in retried(events)] == ["NOT_LEADER_OR_FOLLOWER"] * 2
+    assert [value for value, _ in at_the_leader(events)] == ["m1", "m2", "m3"]
+    first = at_the_leader(events)[0][1]
+    assert first > SECOND + 2 * 100_000
+
+
 @pytest.mark.parametrize(
     ("step", "told"),
     [
@@ -75,6 +121,19 @@ def test_a_topics_setting_holds_from_the_step_on(least: str, acknowledged: list[
         (Step(At(1), Reassign("t-0", (1, 1))), "once"),
         (Step(At(1), Pause("broker-1", -1)), "duration for pause of -1; give 0 or more"),
         (Step(At(1), Lossy("broker-1", "broker-2", 101, 5)), "more than 100 percent"),
+        (Step(At(1), BreakConnection("producer", "broker-3")), "broker-3"),
+        (Step(At(1), BreakConnection("producer", "broker-1", -1)), "delay for break-connection of -1"),
+        (Step(At(1), RefuseRequest("producer", "broker-1", "Produc", "X")), "did you mean Produce"),
+        (
+            Step(At(1), RefuseRequest("producer", "broker-1", "Produce", "NOT_ENOUGH")),
+            "did you mean NOT_ENOUGH_REPLICAS",
+        ),
+        (Step(At(1), RefuseRequest("producer", "broker-1", "Produce", "NONE")), "'NONE', which is no error"),
+        (Step(At(1), RefuseRequest("a", "broker-1", "Produce", "NOT_ENOUGH_REPLICAS")), "no node 'a'"),
+        (
+            Step(At(1), RefuseRequest("producer", "broker-1", "Produce", "NOT_ENOUGH_REPLICAS", 0)),
+            "count of requests for refuse-request of 0",
+        ),
         (Step(At(1), RackLoss("r3")), "'r3', which is no rack; one of r1, r2"),
         (Step(At(1), DirectoryFailure("broker-1", ("t-1",))), "'t-1', which is no partition"),
         (Step(At(1), AlterTopic("u", "min.insync.replicas", "2")), "'u', which is no topic; one of t"),

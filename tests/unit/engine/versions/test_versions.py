@@ -88,6 +88,7 @@ RULES = [
     ("single_epoch_rise", "4.0", "4.0.1"),
     ("fence_rotates", "4.2", "4.3"),
     # by the release that the KIP names
+    ("fails_oldest_first", "1.1.1", "2.0"),  # InFlightRequests.clearAll of both releases
     ("offsets_expire_with_group", "2.0.1", "2.1"),  # KIP-211
     ("raises_own_epoch", "2.4.1", "2.5"),  # KIP-360
     ("fenced_is_final", "2.6.3", "2.7"),  # KIP-588

@@ -168,8 +168,8 @@ def _actions(records: int, in_flight: int, idempotent: bool) -> tuple[Action, ..
         Action("send-again", sends_again, (records,), "the producer sends record {0} again", (1,)),
         Action("arrive", arrives, (1,), "the leader takes the next request, and answers", (1,)),
         Action("arrive-late", arrives_late, (1,), "the leader takes the next request of a broken connection", (1,)),
-        Action("break", breaks, (1,), "the connection breaks; what is under way may still arrive", (1,)),
         Action("refuse", refuses, (1,), "the leader refuses the next request: to be sent again", (1,)),
+        Action("break", breaks, (1,), "the connection breaks; what is under way may still arrive", (1,)),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -67,7 +68,8 @@ def test_a_state_is_shown_with_its_log(name: str) -> None:
     assert log_end(seen(state), 0) > 0
 
 
-def test_the_table_of_the_page_is_what_the_models_say() -> None:
+def test_the_table_of_the_page_is_what_the_models_say_and_links_to_every_run(tmp_path: Path) -> None:
+    """Each linked file is written as it is, which plays it; none is left over."""
     sys.path.insert(0, str(ROOT / "docs" / "generator"))
     try:
         import client_table
@@ -75,4 +77,8 @@ def test_the_table_of_the_page_is_what_the_models_say() -> None:
         sys.path.pop(0)
     text = (ROOT / "docs" / "losses.md").read_text(encoding="utf-8")
     shown = text.partition(client_table.BEGIN)[2].partition(client_table.END)[0]
-    assert shown.strip() == client_table.table().strip()
+    assert shown.strip() == client_table.table(tmp_path).strip()
+    written = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    kept = (file for file in (ROOT / "docs" / "losses").iterdir() if not file.name.startswith("settings-"))
+    assert written == {file.name: file.read_bytes() for file in kept}
+    assert set(written) == set(re.findall(r"\(losses/(.+?)\)", shown))

@@ -1,0 +1,1 @@
+"""Counterexamples of the models of clients as plans: connections that break, requests that are refused or late."""
