@@ -53,7 +53,7 @@ class ClusterOptions:
             "--kafka-version",
             metavar="VERSION",
             help="Release of Kafka: 0.10.2.2, 0.11.0.3, 1.1.1, 2.0.0, 2.0.1, 2.1.1, 2.7.0, 2.8.0, 2.8.1, 2.8.2, 3.3.2,"
-            " 3.9.2 or 4.3.1.",
+            " 3.9.2, 4.2.0 or 4.3.1.",
         ),
     ] = ""
     brokers: Annotated[int, typer.Option("--brokers", metavar="N", help="Number of brokers; their ids are 1 to N.")] = 3

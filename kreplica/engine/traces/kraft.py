@@ -21,6 +21,7 @@ from kreplica.engine.simulator.kraft.decisions import (
     ends_move,
     isr_accepted,
     isr_made,
+    merged,
     move_begun,
     move_cancelled,
     preferred_elected,
@@ -160,8 +161,8 @@ def by_broker_leaving(
 ) -> Iterator[Explanation]:
     """The decisions on a partition when a broker leaves.
 
-    One that may have lost records is also looked for where the controller's index names the partition for it, be it in
-    the ELR or not (``elr_index``); the index is not in the log.
+    One that may have lost records, or is unregistered, is also looked for where the controller's index names the
+    partition for it, be it in the ELR or not (``elr_index``); the index is not in the log.
 
     Args:
         old: The state before.
@@ -171,8 +172,28 @@ def by_broker_leaving(
         unclean: Whether it may have lost records; both are tried where the log does not say so.
     """
     for lossy in unclean:
-        new = broker_left(old, broker, facts, lossy, listed=lossy)
+        listed = lossy or rule is TraceRule.broker_unregistered
+        new = broker_left(old, broker, facts, lossy, listed)
         yield Explanation(rule, settled(old, new, facts.rises_on_isr_shrink))
+
+
+def by_directory_that_is_not_registered(
+    now: PartitionState, before: PartitionState, broker: int, facts: Circumstances
+) -> Iterator[Explanation]:
+    """The second decision on a partition when a broker says that its replica is in a directory that is not online.
+
+    ReplicationControlManager.handleAssignReplicasToDirs: it leaves the ISR, which is decided before the directory is
+    written, and written behind it.
+
+    Args:
+        now: The state once the directory is written.
+        before: The state before that.
+        broker: The broker.
+        facts: What decides besides.
+    """
+    decided = settled(before, broker_left(before, broker, facts), facts.rises_on_isr_shrink)
+    if decided != before:
+        yield Explanation(TraceRule.directory_failed, merged(now, before, decided))
 
 
 def by_broker_back(old: PartitionState, facts: Circumstances) -> Iterator[Explanation]:

@@ -69,7 +69,7 @@ RELEASES = {
         *map(Release, ("2.7.0", "2.8.0", "2.8.1", "2.8.2")),
         Release("3.3.2", (Mode.ZOOKEEPER, Mode.KRAFT)),
         Release("3.9.2", (Mode.ZOOKEEPER, Mode.KRAFT)),
-        Release("4.3.1", (Mode.KRAFT,)),
+        *(Release(name, (Mode.KRAFT,)) for name in ("4.2.0", "4.3.1")),
     )
 }
 """Every release by its name, oldest first."""

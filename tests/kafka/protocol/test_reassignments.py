@@ -198,7 +198,7 @@ def test_a_single_replica_that_moves_under_min_isr_enters_the_elr_although_it_is
     moving = PartitionState("single-0", (2, 1), leader=1, isr=0b11, adding=(2,), removing=(1,))
     moved = moving.moved_to((2,))
     facts = moved.places((2,)), moved.everybody, effective_min_isr(2, len(moving.replicas)), True, False
-    changed = moved.decided(*kraft_change(moved.leader, moved.isr, moved.elr, 0, *facts))
+    changed = moved.decided(*kraft_change(moved.leader, moved.isr, moved.elr, 0, *facts), target_isr=facts[0])
     assert (changed.ids(changed.isr), changed.former) == ((2,), (1,))
 
 

@@ -137,6 +137,7 @@ ROWS = {
     "epochs_followed_on 2.0.1": "missed-epoch",
     "epochs_followed_on 2.1": "same-leader-next-epoch",
     "diverging_position_noted 2.8.1": "diverging-position",
+    "assigned_keep_elr 4.3": "new-disk-beside-eligible",
 }
 """Rows of ``make conformance-old`` that are played on brokers of both sides."""
 

@@ -58,6 +58,10 @@ HELD = {
         "ELRs that were cleared and stay in the controller's index, and directories that are assigned",
         ("assigned_keep_elr",),
     ),
+    "new-disks.txt": (
+        "brokers that come back with another disk, in any order of its steps, or are unregistered",
+        ("assigned_keep_elr",),
+    ),
     "move-begins.txt": ("brokers that must be alive for a move to begin, in ZooKeeper mode", ("moves_must_live",)),
     "move-ends.txt": ("replicas that a move waits for, in either mode", ("moves_wait_for",)),
     "balances.txt": ("elections of preferred leaders while replicas are moved", ("balances_while_moving",)),

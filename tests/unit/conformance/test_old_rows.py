@@ -91,6 +91,21 @@ def test_2_8_1_does_not_take_it() -> None:
     assert told(last, 3).leader == -1
 
 
+def test_until_4_2_a_new_disk_takes_eligibility_away_and_leads() -> None:
+    *_, alone, all_back, read = readings("new-disk-beside-eligible", "4.2.0")
+    assert told(alone, 1) == Told(-1, 1, (), ()), "the directory is known after it was unfenced, and nobody is elected"
+    assert told(all_back, 1).leader == 1
+    assert [values(all_back, broker) for broker in (1, 2, 3)] == ["", "", ""]
+    assert read.client == (), "three records of acks=all are lost"
+
+
+def test_since_4_3_it_waits_for_one_that_is_eligible() -> None:
+    *_, alone, all_back, read = readings("new-disk-beside-eligible", "4.3.1")
+    assert told(alone, 1) == Told(-1, 1, (), (2,))
+    assert told(all_back, 1).leader == 2
+    assert read.client == ("a at 0", "b at 1", "c at 2")
+
+
 def test_the_page_keeps_what_was_not_played_again(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(f"before\n{BEGIN}{END}after\n")

@@ -67,7 +67,7 @@ def kraft_change(
     else:
         new_isr = target_isr if target_isr != 0 or elr_enabled else isr
         new_elr = target_elr if elr_enabled else 0
-    new_last_known = kraft_last_known_elr(leader, isr, last_known_elr, elected, new_isr, elr_enabled)
+    new_last_known = kraft_last_known_elr(leader, last_known_elr, elected, elr_enabled)
     return elected, new_isr, new_elr, new_last_known
 
 
@@ -81,19 +81,17 @@ def kraft_isr_of_elected(elected: int, isr: int, elr: int) -> tuple[int, int]:
     return only(elected), without(elr, only(elected))
 
 
-def kraft_last_known_elr(
-    leader: int, isr: int, last_known_elr: int, elected: int, new_isr: int, elr_enabled: bool
-) -> int:
-    """The last-known ELR after a change: the leader at the time the ISR became empty; none while there is a leader.
+def kraft_last_known_elr(leader: int, last_known_elr: int, elected: int, elr_enabled: bool) -> int:
+    """The last-known ELR after a change: the last leader where nobody leads any more; none while there is a leader.
 
-    PartitionChangeBuilder.maybeUpdateLastKnownLeader, since 4.0; put more simply in 4.2, with the same outcome wherever
-    leader and last in-sync replica go together.
+    PartitionChangeBuilder.maybeUpdateLastKnownLeader, since 4.1. In 4.0 it is remembered once the ISR is empty, which
+    is the same unless a member of the ISR may not lead, by its log directory.
     """
     if not elr_enabled:
         return last_known_elr
-    if new_isr == 0 and isr != 0:
-        return only(leader)
-    return 0 if elected != NO_LEADER else last_known_elr
+    if elected != NO_LEADER:
+        return 0
+    return only(leader) if leader != NO_LEADER and last_known_elr == 0 else last_known_elr
 
 
 def zookeeper_remove_from_isr(replica: int, leader: int, isr: int) -> tuple[int, int]:

@@ -73,8 +73,8 @@ class Broker(ReplicaHost):
         "clean",
         "controller_link",
         "coordinators",
+        "disk",
         "disk_delay",
-        "disk_is_new",
         "fetchers",
         "id",
         "image",
@@ -107,7 +107,7 @@ class Broker(ReplicaHost):
         self.fetchers: dict[int, ReplicaFetcher] = {}
         self.broker_epoch = -1
         self.disk_delay = 0
-        self.disk_is_new = False
+        self.disk = 0
         self.clean = True
         self.power_lost = False
         self.kept_unflushed = 0
@@ -163,7 +163,7 @@ class Broker(ReplicaHost):
         self.kill()
         self.replicas.clear()
         self.clean = False
-        self.disk_is_new = True
+        self.disk += 1
         self.emit(Kind.DISK_LOST)
 
     def stop(self) -> None:

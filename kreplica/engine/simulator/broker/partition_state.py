@@ -113,13 +113,18 @@ class PartitionState(NamedTuple):
         """The indexes of the ISR's members in the order of the znode."""
         return tuple(self.replicas.index(broker) for broker in self.listed_isr())
 
-    def decided(self, leader: int, isr: int, elr: int, last_known_elr: int, joining: int = 0) -> PartitionState:
+    def decided(self, leader: int, isr: int, elr: int, last_known_elr: int, target_isr: int) -> PartitionState:
         """The state after a controller's decision, as ``isr.kraft_change`` returns it.
 
-        A leader is elected uncleanly if it was neither in the ISR nor in the ELR, and does not join the ISR by the same
-        decision, as the last of a reassignment does (PartitionChangeBuilder.isValidNewLeader).
+        A leader is elected uncleanly if it is not in the ISR that shall be, nor in the ELR where that ISR is empty
+        (PartitionChangeBuilder.isValidNewLeader).
+
+        Args:
+            leader, isr, elr, last_known_elr: The decision.
+            target_isr: The ISR that it was to make.
         """
-        unclean = leader not in (NO_LEADER, self.leader) and not contains(self.isr | self.elr | joining, leader)
+        valid = target_isr or self.isr | self.elr
+        unclean = leader not in (NO_LEADER, self.leader) and not contains(valid, leader)
         recovering = recovering_after(unclean, self.recovering, False)
         new = self._replace(leader=leader, isr=isr, elr=elr, last_known_elr=last_known_elr, recovering=recovering)
         return new.without_former() if self.former else new

@@ -70,22 +70,24 @@ class RegisteringController(Voter):
 class KraftBrokers:
     """The brokers as an active controller knows them.
 
-    ``registered`` is replayed from the metadata log. The controller alone knows when it last heard of a broker
+    ``registered`` is replayed from the metadata log, as is ``disks``: the disk on which partitions say that each
+    broker's replicas are, 0 where it is left out. The controller alone knows when it last heard of a broker
     (``contacts``, in microseconds), and up to which offset the broker had read the log at its last heartbeat
     (``metadata_offsets``).
     """
 
-    __slots__ = ("contacts", "controller", "metadata_offsets", "registered")
+    __slots__ = ("contacts", "controller", "disks", "metadata_offsets", "registered")
 
     def __init__(self, controller: RegisteringController) -> None:
         self.controller = controller
         self.registered: dict[int, Registration] = {}
+        self.disks: dict[int, int] = {}
         self.contacts: dict[int, int] = {}
         self.metadata_offsets: dict[int, int] = {}
 
     def forget(self) -> None:
         """Forgets everything: the log is going to be replayed."""
-        self.registered, self.contacts, self.metadata_offsets = {}, {}, {}
+        self.registered, self.disks, self.contacts, self.metadata_offsets = {}, {}, {}, {}
 
     def begin(self, epoch: int) -> None:
         """Counts every broker as heard of just now, and starts to check for silent ones."""
@@ -107,6 +109,10 @@ class KraftBrokers:
         """Brokers that are neither fenced nor shutting down."""
         return self._in_state(UNFENCED)
 
+    def active_where_placed(self) -> tuple[int, ...]:
+        """Active brokers whose replicas are in directories that they registered. BrokerRegistration.hasOnlineDir."""
+        return tuple(broker for broker in self.active() if self.registered[broker].disk == self.disks.get(broker, 0))
+
     def fenced(self) -> tuple[int, ...]:
         """Fenced brokers: they are out of every ISR."""
         return self._in_state(FENCED)
@@ -120,7 +126,7 @@ class KraftBrokers:
 
     # -- requests
 
-    def register(self, broker: int, incarnation: int, previous_epoch: int, reply: Reply) -> None:
+    def register(self, broker: int, incarnation: int, previous_epoch: int, disk: int, reply: Reply) -> None:
         """Registers a broker that has started: error, broker epoch, offset of the registration."""
         controller, known = self.controller, self.registered.get(broker)
         if not controller.is_active():
@@ -133,7 +139,7 @@ class KraftBrokers:
             self._former_life_ends(known, previous_epoch)
         epoch = controller.log_end + 1
         state = known.state if known is not None and known.epoch < 0 else FENCED
-        controller.write_registration(Registration(broker, epoch, incarnation, state, epoch))
+        controller.write_registration(Registration(broker, epoch, incarnation, state, epoch, disk))
         self.contacts.pop(broker, None)
         if state == UNFENCED:
             self.contacts[broker] = self._now

@@ -38,15 +38,23 @@ from kreplica.engine.simulator.kraft.decisions import (
     ends_move,
     isr_accepted,
     isr_made,
+    merged,
     move_asked,
     move_begun,
     move_cancelled,
     preferred_elected,
-    repeated,
     settled,
 )
 from kreplica.engine.simulator.kraft.elrs import ElrIndex
-from kreplica.engine.simulator.kraft.quorum import BROKER, PARTITION, Entry, IsrRequest, MetadataQuorum, Registration
+from kreplica.engine.simulator.kraft.quorum import (
+    BROKER,
+    DISK,
+    PARTITION,
+    Entry,
+    IsrRequest,
+    MetadataQuorum,
+    Registration,
+)
 from kreplica.engine.trace import Kind
 from kreplica.model.settings import MIN_ISR, UNCLEAN
 
@@ -123,6 +131,8 @@ class KraftController(RegisteringController):
             if not entry.clears_elr:
                 self._elrs.follow(self.partitions.get(key), entry.value)
             self.partitions[key] = entry.value
+        elif kind == DISK:
+            self.brokers.disks[key] = entry.value
         else:
             self.brokers.registered[key] = entry.value
 
@@ -217,7 +227,7 @@ class KraftController(RegisteringController):
         """Removes a broker from its ISRs: it is fenced, shuts down, or returns from an unclean shutdown."""
         why = f"broker-{broker} leaves: {why}"
         if unclean_shutdown and not self.cluster.by_majority:
-            self._leaves_isrs_and_elrs(broker, why)
+            self._leaves_isrs_and_elrs(broker, why, unclean_shutdown)
             return
         for state in tuple(self.partitions.values()):
             self._replica_leaves(state, broker, why)
@@ -230,21 +240,19 @@ class KraftController(RegisteringController):
             return
         self.settle(broker_left(state, broker, self.circumstances(state)), why)
 
-    def _leaves_isrs_and_elrs(self, broker: int, why: str) -> None:
+    def _leaves_isrs_and_elrs(self, broker: int, why: str, unclean_shutdown: bool) -> None:
         """Takes a broker that may have lost records out of ISRs, then out of the ELRs of the index.
+
+        One that is unregistered is looked for there, too, and stays in the ELRs (handleBrokerUnregistered).
 
         All is decided before anything is written: what the index names twice gives the same record twice.
         """
         before = self.partitions.copy()
         in_sync = [name for name, state in before.items() if broker in state.ids(state.isr)]
         for name in (*in_sync, *self._elrs.partitions_of(broker)):
-            old, now = before[name], self.partitions[name]
-            new = broker_left(old, broker, self.circumstances(old), unclean_shutdown=True, listed=True)
-            if now is old:
-                self.settle(new, why)
-            else:
-                decided = settled(old, new, self.cluster.version.epoch_rises_on_shrink)
-                self.write_partition(repeated(now, old, decided), f"{why}, as the index of ELRs says once more", RULE)
+            old, again = before[name], self.partitions[name] is not before[name]
+            new = broker_left(old, broker, self.circumstances(old), unclean_shutdown, listed=True)
+            self.settle(new, f"{why}, as the index of ELRs says once more" if again else why, decided_on=old)
 
     def broker_is_back(self, broker: int) -> None:
         """Looks at partitions without a leader once a broker is unfenced, which may lead them."""
@@ -285,7 +293,9 @@ class KraftController(RegisteringController):
         """
         cluster, topic = self.cluster, topic_of(state.partition)
         registered = self.partitions.get(f"{topic}-0", state)
-        active = tuple(broker for broker in self.brokers.active() if not self._is_offline(state.partition, broker))
+        active = tuple(
+            broker for broker in self.brokers.active_where_placed() if not self._is_offline(state.partition, broker)
+        )
         return Circumstances(
             may_lead=active,
             min_isr=effective_min_isr(cluster.topic_integer(topic, MIN_ISR), len(registered.replicas)),
@@ -306,11 +316,19 @@ class KraftController(RegisteringController):
         """
         return self.cluster.version.unclean_setting_obeyed and self.cluster.topic_boolean(topic, UNCLEAN)
 
-    def settle(self, new: PartitionState, why: str, rule: str = RULE) -> None:
-        """Writes a partition's state if anything about it changed, with the epochs that follow from the change."""
-        old = self.partitions[new.partition]
+    def settle(self, new: PartitionState, why: str, rule: str = RULE, decided_on: PartitionState | None = None) -> None:
+        """Writes a partition's state if anything about it changed, with the epochs that follow from the change.
+
+        Args:
+            new: What was decided.
+            why, rule: Its reason, and the rule that says so.
+            decided_on: The state that it was decided on, if another record may have been written since.
+        """
+        now = self.partitions[new.partition]
+        old = decided_on or now
         new = settled(old, new, self.cluster.version.epoch_rises_on_shrink)
         if new != old:
+            new, old = merged(now, old, new) if now is not old else new, now
             if rule != MOVE_RULE and (old.adding or old.removing) and not (new.adding or new.removing):
                 why = f"{why}; the reassignment is complete"
             self.write_partition(new, why, rule)
@@ -383,8 +401,12 @@ class KraftController(RegisteringController):
             self._replica_leaves(self.partitions[name], broker, f"broker-{broker}'s log directory failed")
         self.commit(lambda: reply(ErrorCode.NONE), lambda: reply(ErrorCode.NOT_CONTROLLER))
 
-    def directories_assigned(self, broker: int, broker_epoch: int, reply: Reply) -> None:
-        """Notes that all replicas of a broker are in a directory that is new: each of these partitions is looked at."""
+    def directories_assigned(self, broker: int, broker_epoch: int, disk: int, reply: Reply) -> None:
+        """Notes that all replicas of a broker are on another disk: each of these partitions is looked at.
+
+        A broker that has not registered those directories yet, since its former life is not over, has none of them
+        online: it leaves the ISRs. Both is decided before anything is written, and written one after the other.
+        """
         known = self.brokers.registered.get(broker)
         if not self.is_active() or known is None:
             reply(ErrorCode.NOT_CONTROLLER)
@@ -392,15 +414,23 @@ class KraftController(RegisteringController):
         if known.epoch != broker_epoch:
             reply(ErrorCode.STALE_BROKER_EPOCH)
             return
-        for state in tuple(self.partitions.values()):
-            if broker in state.replicas:
-                self._look_at_directory(state, broker)
+        placed = tuple(state for state in self.partitions.values() if broker in state.replicas)
+        self._look_at_directories(broker, placed, known.disk == disk)
+        self._write(Entry((DISK, broker), disk))
         self.commit(lambda: reply(ErrorCode.NONE), lambda: reply(ErrorCode.NOT_CONTROLLER))
 
-    def _look_at_directory(self, state: PartitionState, broker: int) -> None:
-        if not self.cluster.by_majority:
-            new = directory_assigned(state, self.circumstances(state), self.cluster.version.assigned_keep_elr)
-            self.settle(new, f"broker-{broker} says which directory its replica is in")
+    def _look_at_directories(self, broker: int, states: tuple[PartitionState, ...], registered: bool) -> None:
+        """Looks at partitions whose replicas of a broker are in other directories, registered or not."""
+        if self.cluster.by_majority:
+            return
+        facts = [self.circumstances(state) for state in states]
+        keeps_elr = self.cluster.version.assigned_keep_elr
+        decided = [directory_assigned(state, known, keeps_elr) for state, known in zip(states, facts, strict=True)]
+        for state, new in zip(states, decided, strict=True):
+            self.settle(new, f"broker-{broker} says which directory its replica is in", decided_on=state)
+        for state, known in () if registered else zip(states, facts, strict=True):
+            why = f"broker-{broker} leaves: it has not registered the directory of its replica"
+            self.settle(broker_left(state, broker, known), why, decided_on=state)
 
     # -- operators' requests
 

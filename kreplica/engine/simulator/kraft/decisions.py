@@ -6,7 +6,8 @@ simulated controller writes what they return, and a metadata log of real control
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from kreplica.engine.rules.controller.controlled_shutdown import kraft_looks_at
 from kreplica.engine.rules.controller.elections import kraft_elect_preferred
@@ -85,7 +86,7 @@ def isr_made(
         facts.unclean_enabled,
         state.indexes(unclean_shutdown),
     )
-    return state.decided(*changed, joining=isr)
+    return state.decided(*changed, target_isr=isr)
 
 
 def _without_move(state: PartitionState, isr: int) -> tuple[PartitionState, int]:
@@ -117,18 +118,35 @@ def broker_left(
     return isr_made(state, isr, others, (broker,) if unclean_shutdown else ())
 
 
-def repeated(now: PartitionState, before: PartitionState, decided: PartitionState) -> PartitionState:
-    """The state after the same change once more: what was decided stands, each epoch rises as it did the first time.
+def merged(now: PartitionState, before: PartitionState, decided: PartitionState) -> PartitionState:
+    """The state once a record is replayed that was decided before another one was: what it names is as it says.
 
-    PartitionRegistration.merge: a record that names a leader raises the leader epoch, be it the same leader.
+    PartitionRegistration.merge: what a record does not change stays as it is by then; one that names a leader raises
+    the leader epoch, be it the same leader.
 
     Args:
-        now: The partition when the record is replayed again.
-        before, decided: The partition before and after it was replayed first.
+        now: The partition when the record is replayed.
+        before, decided: The partition that it was decided on, and what was decided.
     """
-    rise = decided.leader_epoch - before.leader_epoch
-    epochs = now.leader_epoch + rise, partition_epoch(now.partition_epoch, True)
-    return decided._replace(leader_epoch=epochs[0], partition_epoch=epochs[1])
+
+    def named(of: Callable[[PartitionState], Any]) -> Any:
+        return of(decided) if of(decided) != of(before) else of(now)
+
+    rise, replicas = decided.leader_epoch - before.leader_epoch, named(lambda one: one.replicas)
+    leader = decided.leader_id if rise else now.leader_id
+    isr, elr = named(lambda one: one.members(one.isr)), named(lambda one: one.members(one.elr))
+    last_known = named(lambda one: one.members(one.last_known_elr))
+    new = now._replace(
+        replicas=replicas,
+        leader=replicas.index(leader) if leader in replicas else NO_LEADER,
+        leader_epoch=now.leader_epoch + rise,
+        partition_epoch=partition_epoch(now.partition_epoch, True),
+        recovering=named(lambda one: one.recovering),
+        adding=named(lambda one: one.adding),
+        removing=named(lambda one: one.removing),
+        former=tuple(broker for broker in elr if broker not in replicas),
+    )
+    return new._replace(isr=new.places(isr), elr=new.indexes(elr), last_known_elr=new.places(last_known))
 
 
 def directory_assigned(state: PartitionState, facts: Circumstances, keeps_elr: bool) -> PartitionState:
@@ -136,7 +154,8 @@ def directory_assigned(state: PartitionState, facts: Circumstances, keeps_elr: b
 
     ReplicationControlManager.handleAssignReplicasToDirs: the directory itself changes nothing that is played but the
     partition epoch, and the partition is looked at: a reassignment that was left over ends, a leader that may not lead
-    on is replaced, never uncleanly. Up to 4.2 it is looked at as if there were no ELRs, and loses its ELR.
+    on is replaced, never uncleanly. The broker may lead by the directory that it had before, not by this one. Up to 4.2
+    it is looked at as if there were no ELRs, and loses its ELR.
 
     Args:
         state: The partition.

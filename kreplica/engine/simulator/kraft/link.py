@@ -31,6 +31,8 @@ from kreplica.engine.simulator.kraft.quorum import BROKER, PARTITION, Entry, Isr
 
 RETRY_AFTER = 50 * MILLISECOND
 """Time until a failed request is sent again: that of kafka.server.DefaultAlterPartitionManager."""
+ASSIGNED_AFTER = 100 * MILLISECOND
+"""Time until a broker says which directories its replicas are in: AssignmentsManager.STANDARD_BACKOFF."""
 
 
 class KraftLifecycle:
@@ -38,12 +40,14 @@ class KraftLifecycle:
 
     ``_running`` is true once the broker has been unfenced in this run of its process, ``_at_once`` if a heartbeat is
     to follow as soon as the present one is answered, ``_due`` the number of the valid timer: a later one replaces it.
+    ``_held_back`` is true while the broker is not ready to be unfenced.
     """
 
     __slots__ = (
         "_at_once",
         "_due",
         "_failures",
+        "_held_back",
         "_in_flight",
         "_link",
         "_previous_epoch",
@@ -61,6 +65,7 @@ class KraftLifecycle:
     def ended(self) -> None:
         """Forgets the registration when the broker's process ends."""
         self._at_once = self._in_flight = self._registered = self._running = self._told_to_wait = False
+        self._held_back = False
         self._due = self._failures = 0
         self._then_stop: Callable[[], None] | None = None
 
@@ -138,17 +143,27 @@ class KraftLifecycle:
                 return
             self._previous_epoch = broker.broker_epoch = epoch
             self._registered = True
-            if broker.disk_is_new and broker.cluster.version.failed_directories_told:
-                self._link.assign_directories()
+            if self._link.has_other_disk:
+                self._hold_back()
             self._succeeded(0)
 
         self._link.call(
             "BrokerRegistration",
             lambda controller: controller.brokers.register,
-            (broker.id, broker.incarnation, self._previous_epoch),
+            (broker.id, broker.incarnation, self._previous_epoch, self._link.disk),
             answered,
             self._not_sent,
         )
+
+    def _hold_back(self) -> None:
+        """Is unfenced sooner or later than the directories are assigned: what is done at a start takes its time."""
+        chance = self._broker.cluster.streams.stream(f"unfencing {self._broker.name}")
+        self._held_back = True
+        self._broker.after(chance.randrange(2 * ASSIGNED_AFTER), self._let_go)
+
+    def _let_go(self) -> None:
+        self._held_back = False
+        self._communicate()
 
     def _heartbeat(self) -> None:
         broker, wants_shutdown = self._broker, self._then_stop is not None
@@ -164,7 +179,7 @@ class KraftLifecycle:
         self._link.call(
             "BrokerHeartbeat",
             lambda controller: controller.brokers.heartbeat,
-            (broker.id, broker.broker_epoch, self._link.metadata_offset, False, wants_shutdown),
+            (broker.id, broker.broker_epoch, self._link.metadata_offset, self._held_back, wants_shutdown),
             answered,
             self._not_sent,
         )
@@ -182,8 +197,10 @@ class KraftLink:
     """See ``ControllerLink``."""
 
     __slots__ = (
+        "_assigns",
         "_controller",
         "_controllers",
+        "_disks",
         "_in_flight",
         "_late_until",
         "_lifecycle",
@@ -202,6 +219,8 @@ class KraftLink:
 
     def ended(self) -> None:
         """Drops the requests when the broker's process ends."""
+        self._assigns = False
+        self._disks: dict[int, int] = {}
         self._in_flight: dict[str, Leadership] = {}
         self.metadata_offset = self._late_until = 0
         self._queue: dict[str, Leadership] = {}
@@ -233,27 +252,40 @@ class KraftLink:
             lambda _reason: self.broker.after(RETRY_AFTER, self.directory_failed, partitions),
         )
 
-    def assign_directories(self) -> None:
-        """Says that its replicas are in a directory that the controller does not know, until the controller has it.
+    @property
+    def disk(self) -> int:
+        """The disk of its log directories, for a controller that knows of directories (KIP-858, since 3.7)."""
+        return self.broker.disk if self.broker.cluster.version.failed_directories_told else 0
 
-        kafka.server.AssignmentsManager, since 3.7, sends it 0.1 s after the broker has read the metadata log, about as
-        the broker is unfenced. Either was seen to come first on 4.3.1; here the assignment does. A broker that is
-        unfenced before it leads nothing by that: its replicas are in no directory that is online.
+    @property
+    def has_other_disk(self) -> bool:
+        """True if its replicas are not in the directories that the metadata log names, as far as it has read that."""
+        return self._disks.get(self.broker.id, 0) != self.disk
+
+    def _assign_directories(self) -> None:
+        """Says that its replicas are in directories that partitions do not name, until the controller has it.
+
+        org.apache.kafka.server.AssignmentsManager. The broker epoch is the one that the metadata log tells: that of the
+        broker's former life, if it is not registered anew yet. It is unfenced before or after this, both were seen on
+        4.2.0 and 4.3.1; one that is unfenced before leads nothing by that, nor by this.
         """
-        broker = self.broker
+        broker, known = self.broker, self._registrations.get(self.broker.id)
+        if not self.has_other_disk:
+            self._assigns = False
+            return
 
         def answered(error: int) -> None:
             if error:
-                broker.after(RETRY_AFTER, self.assign_directories)
+                broker.after(ASSIGNED_AFTER, self._assign_directories)
             else:
-                broker.disk_is_new = False
+                self._assigns = False
 
         self.call(
             "AssignReplicasToDirs",
             lambda controller: controller.directories_assigned,
-            (broker.id, broker.broker_epoch),
+            (broker.id, known.epoch if known else -1, self.disk),
             answered,
-            lambda _reason: broker.after(RETRY_AFTER, self.assign_directories),
+            lambda _reason: broker.after(ASSIGNED_AFTER, self._assign_directories),
         )
 
     # -- requests
@@ -332,11 +364,16 @@ class KraftLink:
                 changed[key] = entry.value
             elif kind == BROKER:
                 self._registrations[key] = entry.value
+            else:
+                self._disks[key] = entry.value
         known = self._registrations.values()
         leaving = frozenset(one.broker for one in known if one.state == CONTROLLED_SHUTDOWN)
         self.broker.know_alive({one.broker: one.epoch for one in known if one.state != FENCED}, leaving)
         for state in changed.values():
             self.broker.apply(state)
+        if self.has_other_disk and not self._assigns:
+            self._assigns = True
+            self.broker.after(ASSIGNED_AFTER, self._assign_directories)
 
     # -- the ISR
 

@@ -165,17 +165,27 @@ class MetadataQuorum:
 
 PARTITION = "partition"
 BROKER = "broker"
-"""Subject of an entry of the metadata log."""
+DISK = "disk"
+"""Subject of an entry of the metadata log; of a disk, the one on which partitions say that a broker's replicas are."""
 
 
 class Registration(NamedTuple):
-    """A broker's registration in the metadata log."""
+    """A broker's registration in the metadata log.
+
+    Args:
+        broker, epoch: Its id and epoch.
+        incarnation: Number of its life.
+        state: Whether it is fenced, or shuts down.
+        offset: What it has to have read to leave that state.
+        disk: Its disk, which names the log directories that it registers: one that was lost has another number.
+    """
 
     broker: int
     epoch: int
     incarnation: int
     state: int
     offset: int
+    disk: int = 0
 
 
 class IsrRequest(NamedTuple):

@@ -16,7 +16,16 @@ from kreplica.engine.traces.trace_rule import TraceRule
 from kreplica.engine.versions.version import Version
 from kreplica.formats.metadata_log.image import MetadataImage, PartitionState
 from kreplica.formats.traces.kraft.facts import Unwritten, engine_state, facts_of
-from kreplica.formats.traces.kraft.steps import Candidates, Found, Leaving, Step, back, by_any_request, explained
+from kreplica.formats.traces.kraft.steps import (
+    Candidates,
+    Found,
+    Leaving,
+    Step,
+    back,
+    by_any_request,
+    by_assignment_before,
+    explained,
+)
 
 Places = Mapping[tuple[str, int], PartitionState]
 """States of partitions by topic id and index."""
@@ -79,13 +88,22 @@ def explain_run(
     begin = _opened(steps, opening, possible, found)
     end = _closed(steps, begin, closing, possible, found)
     for number in range(begin, end):
-        found[number] = by_any_request(steps[number], possible)
+        found[number] = _asked_for(steps[begin:number], steps[number], possible)
     if cut:
         _cut_off(steps, begin, possible, found)
     ordered = [found[number] for number in range(len(steps))]
     for one in ordered:
         possible = one.possible & possible or possible
     return Run(steps, ordered, begin, len(steps) - end), possible
+
+
+def _asked_for(earlier: Sequence[Step], step: Step, possible: frozenset[Unwritten]) -> Found:
+    """Explains a step by what was asked for, or by what was assigned before it."""
+    one = by_any_request(step, possible)
+    if one.rule is not None:
+        return one
+    others = (by_assignment_before(other, step, possible) for other in reversed(earlier))
+    return next((other for other in others if other is not None and other.rule is not None), one)
 
 
 def _opened(
@@ -127,12 +145,13 @@ def _said_again(steps: Sequence[Step], closing: Leaving, possible: frozenset[Unw
     """True if the last step changes nothing, and repeats one that goes with the closing record.
 
     ReplicationControlManager.removeTopicElrs takes ELRs away and leaves them in brokersToElrs (seen in 4.3.1): a
-    partition whose ELR the same broker joins once more is there twice, and when the broker may have lost records each
-    entry gives the same record. Each raises the partition epoch.
+    partition whose ELR the same broker joins once more is there twice, and when the broker may have lost records, or is
+    unregistered, each entry gives the same record. Each raises the partition epoch.
     """
     *earlier, last = steps
     old, seen = last.states
-    if True not in closing.unclean or not agrees(old._replace(partition_epoch=old.partition_epoch + 1), seen):
+    by_index = True in closing.unclean or closing.rule is TraceRule.broker_unregistered
+    if not by_index or not agrees(old._replace(partition_epoch=old.partition_epoch + 1), seen):
         return False
     return any(
         one.states[0].partition == seen.partition and explained(one, possible, closing.candidates).rule is not None

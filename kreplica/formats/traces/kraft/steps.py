@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -15,6 +15,7 @@ from kreplica.engine.traces.kraft import (
     agrees,
     by_broker_back,
     by_broker_leaving,
+    by_directory_that_is_not_registered,
     by_requests,
     comparable,
 )
@@ -154,10 +155,38 @@ def by_directory(old: EngineState, _seen: EngineState, facts: Circumstances, kee
         yield Explanation(TraceRule.directory_assigned, directory_assigned(old, facts, keeps))
 
 
+def by_assignment_before(earlier: Step, step: Step, possible: frozenset[Unwritten]) -> Found | None:
+    """Searches what goes with a directory that a broker has assigned before it registered it.
+
+    Args:
+        earlier: A step of the same operation.
+        step: The one to explain.
+        possible: Settings outside the log that are possible so far.
+
+    Returns:
+        None where the earlier one is no such assignment of the same partition.
+    """
+    broker = assigner(earlier)
+    if broker is None or earlier.states[0].partition != step.states[0].partition or not directory_lost(step, broker):
+        return None
+    before, _ = earlier.states
+
+    def candidates(now: EngineState, _seen: EngineState, facts: Circumstances) -> Iterator[Explanation]:
+        return by_directory_that_is_not_registered(now, before, broker, facts)
+
+    return explained(step, possible, candidates)
+
+
+def assigner(step: Step) -> int | None:
+    """The broker whose replica is in another directory than before; None if there is none."""
+    known = _directories(step.before)
+    moved = (one for one, directory in _directories(step.after).items() if known.get(one, directory) != directory)
+    return next(moved, None)
+
+
 def _in_other_directories(step: Step) -> bool:
     """True if a replica that stays is in another directory than before."""
-    known = _directories(step.before)
-    return any(known.get(broker, directory) != directory for broker, directory in _directories(step.after).items())
+    return assigner(step) is not None
 
 
 def _directories(state: PartitionState) -> dict[int, str]:
@@ -194,12 +223,15 @@ def _words(value: object) -> str:
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
 
 
-def wrong_directories(step: Step, *, assigned: bool) -> str | None:
+def wrong_directories(step: Step, *, assigned: bool, later: Sequence[Step] = ()) -> str | None:
     """The fault in a change's directories, None if there is none: each is kept, or that of a new replica or report.
+
+    A broker may report a directory while its former life is registered, which has none such: it leaves the ISR then.
 
     Args:
         step: The change.
         assigned: Whether a broker's report made it, which may end a move as well.
+        later: The steps after it until the next other record.
     """
     before, after = step.before, step.after
     if not before.directories and not after.directories:
@@ -216,5 +248,13 @@ def wrong_directories(step: Step, *, assigned: bool) -> str | None:
     broker, directory = after.replicas[changed[0]], after.directories[changed[0]]
     known = step.registered.get(broker)
     if known is None or (directory != LOST and directory not in known.directories):
-        return f"broker {broker} has no directory {directory}"
+        leaves = known is not None and assigned and _leaves(broker, step, later)
+        return None if leaves else f"broker {broker} has no directory {directory}"
     return None
+
+
+def _leaves(broker: int, step: Step, later: Sequence[Step]) -> bool:
+    """True if a broker is out of the ISR after a step, or after a later one of its partition."""
+    name = step.states[1].partition
+    isrs = [step.after.isr, *(one.after.isr for one in later if one.states[1].partition == name)]
+    return any(broker not in isr for isr in isrs)

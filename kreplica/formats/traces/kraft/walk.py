@@ -116,9 +116,9 @@ class Walk:
         if opening is None and closing is None and not steps:
             return ()
         run, self._possible = explain_run(steps, opening, closing, cut, self._possible)
-        for step, found in zip(run.steps, run.found, strict=True):
+        for number, (step, found) in enumerate(zip(run.steps, run.found, strict=True), start=1):
             soon = None if cut else self._shrank_too_soon(step, found.rule)
-            self._change(step.change, found.rule, _reason(step, found) or soon)
+            self._change(step.change, found.rule, _reason(step, found, run.steps[number:]) or soon)
         if opening is not None and not cut:
             # the record that comes now may have unfenced another broker, which could not lead when this one was back
             before = replace(self.image, brokers=self.brokers)
@@ -247,13 +247,13 @@ class Walk:
         self.rows.append(TraceChange(offset, timestamp, topic, partition, None if reason else rule, reason))
 
 
-def _reason(step: Step, found: Found) -> str | None:
+def _reason(step: Step, found: Found, later: Sequence[Step]) -> str | None:
     """Reason for which a change is refused; None if it is not."""
     after = step.after
     if after.leader >= 0 and after.leader not in after.replicas:
         return f"leader {after.leader} is none of the replicas {','.join(map(str, after.replicas))}"
     if found.rule is not None:
-        return wrong_directories(step, assigned=found.rule is TraceRule.directory_assigned)
+        return wrong_directories(step, assigned=found.rule is TraceRule.directory_assigned, later=later)
     if found.nearest is None:
         return "no rule makes this change"
     return f"{found.nearest.rule.value} comes nearest: {differences(found.nearest, step.states[1])}"

@@ -19,9 +19,14 @@ CHECKPOINTS = {
 }
 
 
+def version_played(old: OldRow, release: str) -> str:
+    """The engine's name of a release in the mode of a row."""
+    return f"{release}-kraft" if "kraft" in old.row.modes else release
+
+
 def foretold(old: OldRow, release: str, servers: Mapping[str, str]) -> Iterator[Reading]:
     """The engine's readings of a row on a release."""
-    return OldEngine(old.row, TOPIC, release, servers, watched=old.watched).readings()
+    return OldEngine(old.row, TOPIC, version_played(old, release), servers, watched=old.watched).readings()
 
 
 def play_old(old: OldRow, release: str, home: Path | None = None) -> Result:
@@ -31,12 +36,15 @@ def play_old(old: OldRow, release: str, home: Path | None = None) -> Result:
         SandboxError: The cluster does not start.
     """
     row, name = old.row, f"{old.row.name}-{release}"[:40]
-    with Links(name, row.brokers, home=home) as links:
+    (mode,) = map(Mode, row.modes)
+    controllers = row.controllers if mode is Mode.KRAFT else 0
+    with Links(name, row.brokers, home=home, controllers=controllers) as links:
         settings = SandboxSettings(
             name=name,
-            mode=Mode.ZOOKEEPER,
+            mode=mode,
             release=release,
             brokers=row.brokers,
+            controllers=controllers,
             advertised_ports=links.ports,
             broker_settings={**CHECKPOINTS, **old.servers},
         )

@@ -1,6 +1,6 @@
 """Rows for releases of Kafka that the defaults of the sandbox do not run, and what only these rows do.
 
-Broker 1 is the controller and has no replica, so that links of the replicas can be cut without it.
+With ZooKeeper broker 1 is the controller; where links of replicas are cut it has none, so that it is not cut off.
 """
 
 from __future__ import annotations
@@ -8,7 +8,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from conformance.script import ALL, Action, Consume, Cut, ElectPreferred, Kill, Produce, Restore, Row, Start, Step
+from conformance.script import (
+    ALL,
+    Action,
+    Consume,
+    Cut,
+    ElectPreferred,
+    Explained,
+    Kill,
+    Produce,
+    Restore,
+    Row,
+    ShutDown,
+    Start,
+    Step,
+    Together,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +54,9 @@ class OldRow:
 
 _LATE_LAG = {"replica.lag.time.max.ms": "180000"}
 """A follower whose link is cut stays in the ISR for the length of a row."""
+_OVER_SESSION = 15.0
+"""Seconds after which a controller has fenced a broker that was killed: more than broker.session.timeout.ms."""
+_RACE = "AssignmentsManager, BrokerServer.startup: a broker is unfenced before its directory is assigned, or after that"
 
 OLD_ROWS: tuple[OldRow, ...] = (
     OldRow(
@@ -122,5 +140,46 @@ OLD_ROWS: tuple[OldRow, ...] = (
         ("2.8.0", "2.8.1"),
         "KAFKA-13141, 2.8.1",
         _LATE_LAG,
+    ),
+    OldRow(
+        Row(
+            "new-disk-beside-eligible",
+            "The last replica in sync comes back with a new disk while two replicas are eligible: whether it leads.",
+            (
+                Step(Produce(("a", "b", "c"), ALL)),
+                Step(ShutDown(3)),
+                Step(ShutDown(2)),
+                Step(LoseDisk(1), holds=_OVER_SESSION),
+                Step(Start(1)),
+                Step(Together((Start(2), Start(3)))),
+                Step(Consume()),
+            ),
+            settings={"min.insync.replicas": "2", "unclean.leader.election.enable": "false"},
+            modes=("kraft",),
+            explained=(
+                Explained(5, "broker 1: told", _RACE),
+                Explained(5, "broker 1: disk.epochs", _RACE),
+            ),
+        ),
+        ("4.2.0", "4.3.1"),
+        "apache/kafka#20716, 4.3",
+    ),
+    OldRow(
+        Row(
+            "new-disk-within-session",
+            "It is back within its session: it assigns its new directory in the name of its former life.",
+            (
+                Step(Produce(("a", "b", "c"), ALL)),
+                Step(ShutDown(3)),
+                Step(ShutDown(2)),
+                Step(Together((LoseDisk(1), Start(1))), holds=_OVER_SESSION),
+                Step(Together((Start(2), Start(3)))),
+                Step(Consume()),
+            ),
+            settings={"min.insync.replicas": "2", "unclean.leader.election.enable": "false"},
+            modes=("kraft",),
+        ),
+        ("4.2.0", "4.3.1"),
+        "apache/kafka#20716, 4.3",
     ),
 )

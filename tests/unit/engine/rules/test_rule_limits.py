@@ -25,20 +25,21 @@ def test_the_elr_counts_where_the_isr_is_empty() -> None:
 
 
 @pytest.mark.parametrize(
-    ("leader", "isr", "known", "elected", "new_isr", "enabled", "last"),
+    ("leader", "known", "elected", "enabled", "last"),
     [
-        (1, 0b010, 0, NO_LEADER, 0, True, 0b010),  # the last in the ISR leaves: it is remembered
-        (NO_LEADER, 0, 0b010, NO_LEADER, 0, True, 0b010),  # nothing changes while nobody leads
-        (NO_LEADER, 0, 0b010, 2, 0b100, True, 0),  # a leader again: none is remembered
-        (1, 0b010, 0b100, 1, 0b110, True, 0),
-        (1, 0b010, 0b100, NO_LEADER, 0, False, 0b100),  # without ELRs it stays as it was
+        (1, 0, NO_LEADER, True, 0b010),  # nobody leads any more: it is remembered
+        (1, 0b100, NO_LEADER, True, 0b100),  # the first that is remembered stays
+        (NO_LEADER, 0b010, NO_LEADER, True, 0b010),  # nothing changes while nobody leads
+        (NO_LEADER, 0b010, 2, True, 0),  # a leader again: none is remembered
+        (1, 0b100, 1, True, 0),
+        (1, 0b100, NO_LEADER, False, 0b100),  # without ELRs it stays as it was
     ],
 )
 def test_the_last_leader_is_remembered_while_nobody_leads(
-    leader: int, isr: int, known: int, elected: int, new_isr: int, enabled: bool, last: int
+    leader: int, known: int, elected: int, enabled: bool, last: int
 ) -> None:
     """PartitionChangeBuilder.maybeUpdateLastKnownLeader."""
-    assert kraft_last_known_elr(leader, isr, known, elected, new_isr, enabled) == last
+    assert kraft_last_known_elr(leader, known, elected, enabled) == last
 
 
 @pytest.mark.parametrize(

@@ -114,19 +114,48 @@ def test_whoever_lost_its_replica_keeps_the_last_leader_from_being_elected() -> 
     assert partitions["t-0"].leader_id == 1
 
 
-@pytest.mark.parametrize(("version", "says"), [("3.6-kraft", False), ("3.7-kraft", True), ("4.3", True)])
-def test_a_broker_with_a_new_disk_says_so_before_it_leads(version: str, says: bool) -> None:
-    """kafka.server.AssignmentsManager, KIP-858: the controller looks at the partition, whose epoch rises."""
-    setup = cluster(2, TopicSetup("t", ((1,),)), duration=60 * SECOND)
-    simulation = build(setup, version_named(version), 1, trace := Trace())
-    play_plan(simulation, (Step(At(2 * SECOND), DiskLoss("broker-1")), Step(At(20 * SECOND), Start("broker-1"))))
-    simulation.scheduler.run(60 * SECOND)
-    changes = [event.values for event in trace.events if event.kind == Kind.PARTITION_CHANGED]
-    told = [number for number, one in enumerate(changes) if one[6] == "broker-1 says which directory its replica is in"]
-    assert len(told) == says
-    if says:
-        rises = changes[told[0]][5] - changes[told[0] - 1][5], changes[told[0] + 1][1]
-        assert rises == (1, 1), "the partition epoch rises, and broker 1 leads after it"
+def with_new_disk(version: str, seed: int, after: int = 12) -> list[tuple[object, ...]]:
+    """Changes of a partition whose only replica is on broker 1, which loses its disk and is back, seconds later."""
+    setup = cluster(2, TopicSetup("t", ((1,),)), duration=25 * SECOND)
+    simulation = build(setup, version_named(version), seed, trace := Trace())
+    back = Step(At((2 + after) * SECOND), Start("broker-1"))
+    play_plan(simulation, (Step(At(2 * SECOND), DiskLoss("broker-1")), back))
+    simulation.scheduler.run(25 * SECOND)
+    return [event.values for event in trace.events if event.kind == Kind.PARTITION_CHANGED]
+
+
+ASSIGNED, LEFT = "broker-1 says which directory its replica is in", "it has not registered the directory of its replica"
+
+
+def test_before_3_7_no_broker_says_where_its_replicas_are() -> None:
+    """KIP-858."""
+    changes = with_new_disk("3.6-kraft", 1)
+    assert ASSIGNED not in [one[6] for one in changes]
+    assert changes[-1][1] == 1, "it leads again"
+
+
+@pytest.mark.parametrize("version", ["3.7-kraft", "4.3"])
+def test_a_broker_with_a_new_disk_is_unfenced_before_it_says_so_or_after(version: str) -> None:
+    """org.apache.kafka.server.AssignmentsManager, KIP-858: it leads where its directory is known as it is unfenced."""
+    leaders = set()
+    for seed in range(1, 9):
+        changes = with_new_disk(version, seed)
+        (told,) = [number for number, one in enumerate(changes) if one[6] == ASSIGNED]
+        assert changes[told][5] == changes[told - 1][5] + 1, "the partition is looked at"
+        assert changes[told][1] == NO_LEADER, "by this it does not lead"
+        leaders.add(changes[-1][1])
+    assert leaders == {1, NO_LEADER}
+
+
+@pytest.mark.parametrize("version", ["3.7-kraft", "4.3"])
+def test_one_that_is_back_within_its_session_says_so_in_the_name_of_its_former_life(version: str) -> None:
+    """handleAssignReplicasToDirs, offline-dir-assignment: it leaves the ISR, and leads when it is registered anew."""
+    changes = with_new_disk(version, 1, after=1)
+    whys = [str(one[6]) for one in changes]
+    assert ASSIGNED in whys
+    left = whys.index(f"broker-1 leaves: {LEFT}")
+    assert whys[left - 1] == ASSIGNED
+    assert [changes[left][1], changes[-1][1]] == [NO_LEADER, 1]
 
 
 @pytest.mark.parametrize("forgets", [True, False], ids=["Kafka", "mended"])

@@ -71,6 +71,33 @@ def test_up_to_4_2_the_elr_goes_with_it(version: str, cleared: TraceRule | None)
     assert kept.rule is TraceRule.directory_assigned
 
 
+def unpacked(name: str, folder: Path) -> Path:
+    """A log of new-disk as Kafka has it."""
+    log = folder / "__cluster_metadata-0"
+    log.mkdir()
+    packed = (GOLDEN / "new-disk" / f"{name}.log.gz").read_bytes()
+    (log / "00000000000000000000.log").write_bytes(gzip.decompress(packed))
+    return log
+
+
+@pytest.mark.parametrize("release", ["4.2.0", "4.3.1"])
+def test_real_controllers_when_it_is_back_before_its_session_is_over(release: str, tmp_path: Path) -> None:
+    """Its directory is assigned in its former life: two records, the second decided before the first is replayed."""
+    found = kreplica.whatif_validate([str(unpacked(f"{release}-within-session", tmp_path))])
+    assert [row.refused for row in found.refused] == []
+    rules = [row.rule for row in found.rows]
+    assert rules[rules.index("directory-assigned") + 1] == "directory-failed"
+
+
+def test_a_directory_that_is_not_registered_goes_with_a_broker_that_leaves() -> None:
+    elsewhere = replace(assigned(BEFORE), directories=["unknown", "one"])
+    made = step(BEFORE, elsewhere, "4.3")
+    assert by_any_request(made, ANY_UNWRITTEN).rule is TraceRule.directory_assigned
+    assert wrong_directories(made, assigned=True) == "broker 3 has no directory unknown"
+    left = step(elsewhere, replace(elsewhere, isr=[1], leader=1), "4.3")
+    assert wrong_directories(made, assigned=True, later=[left]) is None
+
+
 @pytest.mark.parametrize(("release", "leader"), [("4.2.0", 1), ("4.3.1", 2)])
 def test_real_controllers_when_the_last_replica_comes_back_with_a_new_disk(
     release: str, leader: int, tmp_path: Path
@@ -79,10 +106,7 @@ def test_real_controllers_when_the_last_replica_comes_back_with_a_new_disk(
 
     On 4.3.1 broker 3 was unfenced right before broker 2: it could lead nothing, and no record says so.
     """
-    log = tmp_path / "__cluster_metadata-0"
-    log.mkdir()
-    packed = (GOLDEN / "new-disk" / f"{release}.log.gz").read_bytes()
-    (log / "00000000000000000000.log").write_bytes(gzip.decompress(packed))
+    log = unpacked(release, tmp_path)
     found = kreplica.whatif_validate([str(log)])
     assert [row.refused for row in found.refused] == []
     assert [row.rule for row in found.rows].count("directory-assigned") == 1
