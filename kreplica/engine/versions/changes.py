@@ -224,7 +224,8 @@ CHANGES: tuple[Change, ...] = (
         raises_own_epoch=True,
     ),
     _since("2.6", high_watermark_wakes_followers=False),
-    _since("2.7", alter_partition=True, fenced_is_final=True),
+    _since("2.7", alter_partition=True, fenced_is_final=True, diverging_position_noted=True),
+    _since("2.7.2", diverging_position_noted=False),  # KAFKA-13141
     _since(
         "2.8",
         truncate_on_fetch=True,  # KAFKA-10554

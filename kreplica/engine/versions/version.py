@@ -77,8 +77,8 @@ class Version:
         stale_epoch_ends_dropped: A leader's answer on an epoch's end is ignored if the leader epoch has changed since
             (2.1.1, KAFKA-7786).
         truncate_on_fetch: The answer to a fetch tells the follower where to truncate (2.8, KAFKA-10554).
-        diverging_position_noted: The leader notes a follower's position although it tells it to truncate (2.8.0 alone,
-            KAFKA-13141).
+        diverging_position_noted: The leader notes a follower's position although it tells it to truncate (2.7.0, 2.7.1
+            and 2.8.0, KAFKA-13141; followers are told so since 2.8).
         errors_forget_position: A leader forgets the position of a follower whose fetch it answers with an error (0.8.2
             to 2.3, ReplicaManager.updateFollowerLogReadResults).
         watermark_before_cut: A follower takes the high watermark of such an answer before it truncates (2.8.0 to 3.4.0,

@@ -131,6 +131,7 @@ public class HighWatermarks {
             case "logEndOffset" -> known.ends[1];
             case "logEndOffsetMetadata" -> Scala.position(known.ends[1]);
             case "highWatermark" -> mark[0];
+            case "topicId" -> method.getReturnType() == Optional.class ? Optional.empty() : Option.empty();
             case "config" -> Scala.exists("org.apache.kafka.storage.internals.log.LogConfig") ? Class.forName("org.apache.kafka.storage.internals.log.LogConfig")
                 .getConstructor(Map.class).newInstance(Map.of("min.insync.replicas", String.valueOf(known.minIsr))) : null;
             case "maybeIncrementHighWatermark" -> {

@@ -141,10 +141,7 @@ ROWS = {
 }
 """Rows of ``make conformance-old`` that are played on brokers of both sides."""
 
-SOURCE = {
-    "diverging_position_noted 2.8": "`fetch-states.txt`: 2.7.0 notes it, too, for followers that do not ask yet",
-    "known_state_ends_pending 3.3 KRaft": "Partition.makeLeader",
-}
+SOURCE: dict[str, str] = {}
 """What nothing else holds: where it is read in Kafka."""
 
 

@@ -62,6 +62,7 @@ HELD = {
         "brokers that come back with another disk, in any order of its steps, or are unregistered",
         ("assigned_keep_elr",),
     ),
+    "known-states.txt": ("a leader that is told a state that it knows", ("known_state_ends_pending",)),
     "move-begins.txt": ("brokers that must be alive for a move to begin, in ZooKeeper mode", ("moves_must_live",)),
     "move-ends.txt": ("replicas that a move waits for, in either mode", ("moves_wait_for",)),
     "balances.txt": ("elections of preferred leaders while replicas are moved", ("balances_while_moving",)),
@@ -119,7 +120,7 @@ WHOLE = (
     "broker-ends.txt",
 )
 """Files whose answers differ by more than one rule, or whose class did what followers did not use yet."""
-IN_BOTH_MODES = ("log-directories.txt", "move-ends.txt")
+IN_BOTH_MODES = ("known-states.txt", "log-directories.txt", "move-ends.txt")
 """Files whose lines begin with a mode."""
 OF_KRAFT = ("moves-in-flight.txt", "sessions.txt", "features.txt", "restarts.txt", *IN_BOTH_MODES)
 """Files with answers of KRaft."""

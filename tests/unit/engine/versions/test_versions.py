@@ -53,6 +53,8 @@ RULES = [
     ("stable_offsets", "2.4.1", "2.5"),
     ("alter_partition", "2.6.3", "2.7"),
     ("truncate_on_fetch", "2.7.2", "2.8"),
+    ("diverging_position_noted", "2.6.3", "2.7"),
+    ("diverging_position_noted", "2.7", "2.7.2"),
     ("diverging_position_noted", "2.7.2", "2.8"),
     ("diverging_position_noted", "2.8", "2.8.1"),
     ("watermark_before_cut", "2.7.2", "2.8"),

@@ -136,9 +136,7 @@ def test_positions_are_noted_of_the_answers_of_which_kafka_notes_them(release: s
     version = version_named(release)
     for line in lines:
         refused, diverging, _, expected = line.split()
-        noted = updates_follower_fetch_state(
-            refused == "true", diverging == "true", version.diverging_position_noted or not version.truncate_on_fetch
-        )
+        noted = updates_follower_fetch_state(refused == "true", diverging == "true", version.diverging_position_noted)
         position = 4 if noted else NOTED
         if refused == "true":
             position = position_after_error(position, version.errors_forget_position)
