@@ -80,12 +80,10 @@ _ALL_AT_ONCE = 300 * MILLISECOND
 _DECISIONS = ("elect-leader", "remove-from-isr")
 _ROUND_TRIP = MILLISECOND
 MOST_REPLICAS = 3
-
-Choice = tuple[Action, tuple[int, ...]]
-
-
 SEEDS = 6
 """Seeds that are tried where a disk is lost."""
+
+Choice = tuple[Action, tuple[int, ...]]
 
 
 def replay(model: Model, invariant: str, steps: Sequence[Taken]) -> Replay | None:
