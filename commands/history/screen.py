@@ -71,4 +71,8 @@ def _moment(text: str | None) -> str:
 _TIMES: Mapping[str, Callable[[Any], str]] = dict.fromkeys(
     ("valid_from", "last_seen", "valid_to", "sampled_at", "later_sampled_at", "seen_at"), _moment
 )
-_CELLS: Mapping[str, Callable[[Any], str]] = {**_TIMES, "leader": lambda leader: told_value("leader", leader)}
+_CELLS: Mapping[str, Callable[[Any], str]] = {
+    **_TIMES,
+    "leader": lambda leader: told_value("leader", leader),
+    "isr": lambda isr: told_value("isr", tuple(isr)),
+}

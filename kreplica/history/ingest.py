@@ -59,7 +59,7 @@ class IngestedCluster(Struct, frozen=True):
     known: Annotated[int, Meaning("snapshots that were there already")]
     refused: Annotated[int, Meaning("snapshots older than --keep", drop=3)]
     damaged: Annotated[int, Meaning("snapshots that cannot be read", drop=4)]
-    left_out: Annotated[int, Meaning("snapshots not added, because their month of the history is damaged", drop=6)]
+    left_out: Annotated[int, Meaning("snapshots not added, as their month of the history is damaged", screen=False)]
     months: Annotated[int, Meaning("months that they are of", drop=5)]
     first_taken_at: Annotated[str, Meaning("time of the oldest of them", drop=2)]
     last_taken_at: Annotated[str, Meaning("time of the newest of them", drop=1)]

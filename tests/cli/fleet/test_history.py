@@ -103,6 +103,13 @@ def test_the_life_on_the_screen_ends_with_the_age_of_the_newest_snapshot(kreplic
     assert lines[-1].endswith(" old")
 
 
+def test_an_isr_without_a_member_is_told_from_one_that_is_not_known(kreplica: Any, tmp_path: Path) -> None:
+    empty = partition("orders", 0, leader=-1, isr=())
+    ended = kreplica("history", "orders-0", "--in", str(keep(tmp_path / "kept", "Zk5", [taken(0, [empty])])))
+    told = ["-", "none", "-", "none", "1,2", "1"]
+    assert ended.out.splitlines()[3].split() == ["state", *_screen(0), *_screen(0), *told]
+
+
 def _screen(hours: float) -> list[str]:
     return (BEGIN + timedelta(hours=hours)).strftime("%Y-%m-%d %H:%M:%S UTC").split()
 
