@@ -20,8 +20,9 @@ from commands.rebalance.moves import MoveRequest, run_of
 from commands.rebalance.options import RateOptions
 from kreplica.config.handle import ClusterHandle
 from kreplica.errors import UsageError
+from kreplica.execution.moves import rate_request
 from kreplica.execution.moves.rate_request import requests_of
-from kreplica.execution.moves.throttles import rate_request, throttling
+from kreplica.execution.moves.throttles import throttling
 from kreplica.execution.moves.throttles.automatic_rate import RateBounds
 
 MB = 1_000_000

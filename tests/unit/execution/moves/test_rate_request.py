@@ -15,9 +15,9 @@ import pytest
 from plans.moved import OPTIONS, Moved
 
 from kreplica.errors import ChangeRefusedError, ExitCode
+from kreplica.execution.moves import rate_request
 from kreplica.execution.moves.plans.journal import MOVE_JOURNAL, Event, entry
 from kreplica.execution.moves.rate_request import rebalance_throttle, request_path, requests_of
-from kreplica.execution.moves.throttles import rate_request
 from kreplica.execution.plan_journal import Operation
 from kreplica.planner.reassignment.moves.order import MoveLimits
 
