@@ -62,6 +62,7 @@ def near(name: str, version: Version, wrong: str, seeds: int) -> int:
     return found
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize(
     ("scenario", "version", "without", "wrong"),
     [

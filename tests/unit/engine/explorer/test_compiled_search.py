@@ -270,6 +270,7 @@ def three_left_out(value: int) -> int:
     return 4 if value == 2 else value + 1
 
 
+@pytest.mark.one_python
 def test_what_comes_after_the_last_invariant_is_broken_is_not_taken() -> None:
     """(2, 0) leads to (2, 1), which breaks it; (0, 2), two states later on the same level, to a right of 4: no room."""
     layout = Layout(Counters, {"left": Field(7), "right": Field(3)})

@@ -116,6 +116,7 @@ def assert_group_is_same(row: Mapping[str, Any]) -> None:
     assert (len(way) - 1 if way else None) == row["steps"]
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize("row", rows("group_members"))
 def test_a_group_of_kafkas_clients_has_the_states_that_tlc_counts(row: Mapping[str, Any]) -> None:
     assert_group_is_same(row)

@@ -168,6 +168,7 @@ def test_without_a_step_of_healing_some_goal_never_comes_about(model: tuple[str,
     assert explored(*model, without=action).broken
 
 
+@pytest.mark.one_python
 def test_the_published_controller_empties_the_isr_for_good() -> None:
     """Two steps by hand: nobody leads yet, and both members are removed; then nobody may be elected."""
     model = family_of("kip-320").model_of("kip-320", TWO)

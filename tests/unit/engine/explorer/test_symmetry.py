@@ -104,6 +104,7 @@ def lengths(found: Explored) -> dict[str, int]:
     return {name: len(states) for name, states in found.broken.items()}
 
 
+@pytest.mark.one_python
 def test_a_counterexample_is_as_short_and_its_steps_can_be_taken() -> None:
     """TLC's shortest counterexample of truncation to the high watermark has 9 states."""
     model = symmetric("truncate-to-hw", THREE)

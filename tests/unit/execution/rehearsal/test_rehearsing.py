@@ -42,6 +42,7 @@ def test_a_safe_plan_loses_nothing_when_one_broker_fails(version: str) -> None:
     assert any(one.unwritten_ms > 5000 for one in verdicts), "and some were waited for"
 
 
+@pytest.mark.one_python
 @BOTH_MODES
 def test_unclean_elections_lose_what_is_being_copied(version: str) -> None:
     """KIP-455: while it is copied, a replica is one of the assignment, and an unclean election takes what is alive."""
@@ -54,12 +55,14 @@ def test_unclean_elections_lose_what_is_being_copied(version: str) -> None:
     assert not failing(rehearsal(clean, {0: (2,)}, version))
 
 
+@pytest.mark.one_python
 def test_acks_1_loses_records_with_and_without_the_plan() -> None:
     found = failing(rehearsal(cluster(THREE), {0: (4, 2, 3)}, acks=1))
     assert found
     assert any(one.wrong_without for one in found), "what a setting permits, the plan does not bring about"
 
 
+@pytest.mark.one_python
 def test_min_isr_1_loses_records_when_several_brokers_fail() -> None:
     snapshot = cluster((1, 2), min_isr=1, unclean_leader_election=True)
     assert failing(rehearsal(snapshot, {0: (1, 3)}, failures=3), range(8))
@@ -88,6 +91,7 @@ def test_the_played_controller_tells_what_goes_on_as_readings_of_the_whole_do(
     assert told[-1] == {1: (frozenset({1, 2, 3, 5, 6}), frozenset({5, 6}), frozenset({1, 2}))}
 
 
+@pytest.mark.one_python
 def test_the_worst_run_is_the_one_with_most_lost_records() -> None:
     verdicts = rehearse(rehearsal(cluster(THREE), {0: (4, 2, 3)}, acks=1), SEEDS, processes=1)
     worst = worst_of(verdicts)

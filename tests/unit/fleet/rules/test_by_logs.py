@@ -130,8 +130,11 @@ def what(one: FleetFinding) -> tuple[object, ...]:
 OVER_A_DAY_LATER = {"isr-flapping": 10 + 24, "leader-epoch-churn": 8 + 24}
 """Hour of the end, by rule: a day after the last event."""
 
+FIRST = ("isr-flapping", "stuck-reassignment")
+ONE_PYTHON = [pytest.mark.one_python]
 
-@pytest.mark.parametrize("rule", RULES)
+
+@pytest.mark.parametrize("rule", [pytest.param(rule, marks=[] if rule in FIRST else ONE_PYTHON) for rule in RULES])
 def test_a_log_tells_what_a_snapshot_of_each_state_would(rule: str, cluster: PlantedCluster, tmp_path: Path) -> None:
     RULES[rule](cluster)
     cluster.snapshot(26)

@@ -155,6 +155,7 @@ def test_an_enumeration_of_its_own_finds_as_many_states(partitions: int, expirat
 # -- what holds
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize("name", [*KAFKA, "consumer-group-4.3-mended"])
 def test_without_faults_everything_holds(name: str) -> None:
     found = explored(name, TWO)

@@ -105,6 +105,7 @@ def settles(name: str) -> bool:
     return not found.broken
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize(("name", "wanted"), [("quorum", True), ("quorum-m4", False)])
 def test_a_leader_that_is_cut_off_resigns(name: str, wanted: bool) -> None:
     assert settles(name) == wanted

@@ -163,6 +163,7 @@ def walks(records: int, count: int) -> Iterator[tuple[list[Taken], SettingsState
         yield steps, begun, name
 
 
+@pytest.mark.one_python
 def test_a_follower_cuts_its_log_where_the_engine_does() -> None:
     seen_cuts = 0
     for steps, _, _ in walks(3, 60):

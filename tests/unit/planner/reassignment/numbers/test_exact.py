@@ -83,6 +83,7 @@ def _first_of_its_kind(cluster: SmallCluster, alike: list[dict[int, int]]) -> bo
     return all(own <= [sorted(names[one] for one in replicas) for replicas in own] for names in alike)
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize("racks", RACKS)
 def test_some_clusters_of_four_brokers_and_three_partitions(racks: tuple[str | None, ...]) -> None:
     seed = 20
