@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING
 
 from kreplica.engine.explorer import catalogue
 from kreplica.engine.explorer.catalogue import ABOUT
+
+if TYPE_CHECKING:
+    from kreplica.engine.explorer.proof import Proof
 
 _CLIENTS = "plans have faults of brokers, links and requests; what these clients do, and when, is none of them"
 _NO_RELEASE = "no release is like the model, or its steps lose nothing as faults of a run"
@@ -36,3 +40,14 @@ def why_no_plan(model: str, is_goal: bool) -> str:
         is_goal: Whether it is of a goal.
     """
     return GOAL if is_goal else REASONS[ABOUT[model].subject]
+
+
+def reasons_of(proof: Proof, played: Collection[str]) -> dict[str, str]:
+    """The reasons for which counterexamples of a proof are not played, by the invariant or goal that they break.
+
+    Args:
+        proof: The proof.
+        played: Those that are played.
+    """
+    goals = {goal.name for goal in proof.model.goals}
+    return {name: why_no_plan(proof.model.name, name in goals) for name in proof.found.broken if name not in played}

@@ -25,6 +25,8 @@ def answer_of(proof: Proof, replays: Mapping[str, Replay], save_plan: Path | Non
         replays: The counterexamples that could be played, by invariant.
         save_plan: The file that a plan was to be written to.
     """
+    from kreplica.scenarios.without_plan import reasons_of
+
     unwritten = save_plan is not None and not replays
     return Answer(
         command="whatif-prove",
@@ -32,7 +34,11 @@ def answer_of(proof: Proof, replays: Mapping[str, Replay], save_plan: Path | Non
         columns=ProofStep,
         rows=proof.rows,
         summary={"distinct": proof.found.distinct, "depth": proof.found.depth},
-        objects={"verdict": proof.verdict, "replays": {name: _replay(one) for name, one in replays.items()}},
+        objects={
+            "verdict": proof.verdict,
+            "replays": {name: _replay(one) for name, one in replays.items()},
+            "without_plan": reasons_of(proof, replays),
+        },
         warnings=[*proof.warnings, *([f"there is no plan to write to {save_plan}"] if unwritten else [])],
     )
 

@@ -41,6 +41,9 @@ def show(
         words: What was asked of the model, as on the command line.
         console: To print on.
     """
+    from kreplica.scenarios.without_plan import reasons_of
+
+    reasons = reasons_of(proof, replays)
     _show_verdict(proof, console)
     print_lines(console, "bounds", [proof.family.sentence(proof.bounds)])
     print_lines(console, "promise", [f"{one.name}: {one.promise}" for one in proof.invariants])
@@ -49,7 +52,8 @@ def show(
         if name in replays:
             _show_replay(replays[name], console)
         else:
-            _show_no_plan(proof, name, console)
+            console.print()
+            print_lines(console, "no plan", [reasons[name]])
     if proof.holds is False:
         console.print()
     plan = save_plan if replays else None
@@ -118,14 +122,6 @@ def _show_replay(replay: Replay, console: Console) -> None:
             print_lines(console, name, [f"{word} {sentence}"])
         else:
             print_lines(console, "", [f"{name}: {word} {sentence}"])
-
-
-def _show_no_plan(proof: Proof, broken: str, console: Console) -> None:
-    from kreplica.scenarios.without_plan import why_no_plan
-
-    console.print()
-    is_goal = broken in {goal.name for goal in proof.model.goals}
-    print_lines(console, "no plan", [why_no_plan(proof.model.name, is_goal)])
 
 
 def _cells(row: ProofStep) -> list[object]:

@@ -100,9 +100,10 @@ def test_a_counterexample_is_played_as_faults_and_again_from_its_plan(kreplica: 
     assert replayed["outcome"]["lost"] == ["m1"]
     again = answer(kreplica("whatif", "run", "--plan", str(file), "--kafka-version", "0.8.2", "-o", "json"))
     assert again["outcome"]["lost"] == []
-    replays = answer(kreplica(*words, "-o", "json"))["replays"]
-    assert list(replays) == ["strong-isr"]
-    flawed, mended = replays["strong-isr"]["runs"]
+    document = answer(kreplica(*words, "-o", "json"))
+    assert list(document["replays"]) == ["strong-isr"]
+    assert document["without_plan"] == {}
+    flawed, mended = document["replays"]["strong-isr"]["runs"]
     assert (flawed["kafka_version"], flawed["lost"]) == ("0.8.1", ["m1"])
     assert flawed["broken"] == ["isr-member-lacks-committed-record", "committed-record-lost"]
     assert (mended["kafka_version"], mended["lost"], mended["broken"]) == ("0.11", [], [])
@@ -377,6 +378,7 @@ def test_a_goal_is_told_as_an_invariant_is(kreplica: Kreplica) -> None:
     assert [row["action"] for row in document["steps"]] == [None, "remove-from-isr", "remove-from-isr"]
     assert document["steps"][-1]["isr"] == []
     assert document["replays"] == {}
+    assert document["without_plan"] == {"write-taken": "a goal is of what never comes about; a run ends"}
     held = kreplica("whatif", "prove", "--model", "kip-320-last-kept", *words, "--invariant", "strong-isr")
     assert held.code == 0
     assert "HOLDS write-taken, strong-isr of kip-320-last-kept" in held.out
