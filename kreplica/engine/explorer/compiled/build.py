@@ -9,7 +9,7 @@ from types import FunctionType
 from typing import Any
 
 from kreplica.engine.explorer.compiled import kernel
-from kreplica.engine.explorer.compiled.compiler import Compiler, code_folder, digest, with_globals
+from kreplica.engine.explorer.compiled.compiler import Compiler, called_by_one, code_folder, digest, with_globals
 from kreplica.engine.explorer.model import Action, Goal, Model
 from kreplica.engine.explorer.packing import generated, pack_source, unpack_source
 from kreplica.engine.explorer.settling import healing_of
@@ -37,7 +37,7 @@ def kernel_of(model: Model) -> Kernel:
     """Compiles the search for a model, or takes the code of an earlier time."""
     begin, explore, refill = functions = linked(model)
     name = digest(*functions)
-    compiler = Compiler(code_folder(name), name[:16])
+    compiler = Compiler(code_folder(name), name[:16], called_by_one(*functions))
     most = sum(prod(action.choices) for action in model.actions)
     return Kernel(compiler.kept(begin), compiler.kept(explore), compiler.kept(refill), most)
 
@@ -100,7 +100,7 @@ def backwards_of(model: Model, goal: Goal) -> Backwards:
 
 def _kept(function: FunctionType) -> Callable[..., Any]:
     name = digest(function)
-    return Compiler(code_folder(name), name[:16]).kept(function)
+    return Compiler(code_folder(name), name[:16], called_by_one(function)).kept(function)
 
 
 def _reaching(

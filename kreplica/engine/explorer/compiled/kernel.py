@@ -86,12 +86,18 @@ def slot_of(hashed: int, slots: int) -> int:
     return (hashed * slots) >> 32
 
 
-def same(one: Any, other: Any) -> bool:
-    """True if two states have the same words."""
-    for word in range(len(one)):  # noqa: SIM110 - numba compiles no generator of all()
-        if one[word] != other[word]:
+def same(words: Any, state: int, packed: Any) -> bool:
+    """True if a known state has some words. No row is taken out of the array: numba would count who uses it."""
+    for word in range(len(packed)):  # noqa: SIM110 - numba compiles no generator of all()
+        if words[state, word] != packed[word]:
             return False
     return True
+
+
+def bring(words: Any, state: int, packed: Any) -> None:
+    """Copies the words of a known state into a record."""
+    for word in range(len(packed)):
+        packed[word] = words[state, word]
 
 
 # -- closures over the functions of one model
@@ -183,21 +189,10 @@ def takes_in(unpack: Callable[..., Any], check: Callable[..., Any]) -> Callable[
     Then it is as if no action of a later state had been taken.
     """
 
-    def add(store: Any, place: int, slot: int) -> None:
-        notes, size = store.scratch.notes, len(store.scratch.notes.packed)
-        new = notes.control[COUNT]
-        notes.control[COUNT] = new + 1
-        store.slots[slot] = new + 1
-        for word in range(size):
-            store.words[new, word] = notes.packed[word]
-        store.parents[new] = notes.queue_parents[place]
-        unpack(notes.packed, store.scratch.state)
-        check(store.scratch, new)
-
     def take_in(store: Any) -> None:
-        notes, slots = store.scratch.notes, store.slots
+        notes, words, slots, parents = store.scratch.notes, store.words, store.slots, store.parents
         control, packed, size = notes.control, notes.packed, len(notes.packed)
-        fetch(notes, store.words, slots)
+        fetch(notes, words, slots)
         last = control[HEAD] - 1
         for place in range(control[QUEUED]):
             if control[UNBROKEN] == 0 and notes.queue_parents[place] != last:
@@ -205,13 +200,24 @@ def takes_in(unpack: Callable[..., Any], check: Callable[..., Any]) -> Callable[
             for word in range(size):
                 packed[word] = notes.queue[place * size + word]
             slot = notes.queue_slots[place]
-            while slots[slot] != 0 and not same(store.words[slots[slot] - 1], packed):
+            known = slots[slot]
+            while known != 0:
+                if same(words, known - 1, packed):
+                    break
                 slot = slot + 1 if slot + 1 < len(slots) else 0
-            if slots[slot] == 0:
-                unbroken = control[UNBROKEN]
-                add(store, place, slot)
-                if unbroken > 0 and control[UNBROKEN] == 0:
-                    last = notes.queue_parents[place]
+                known = slots[slot]
+            if known != 0:
+                continue
+            new, unbroken = control[COUNT], control[UNBROKEN]
+            control[COUNT] = new + 1
+            slots[slot] = new + 1
+            for word in range(size):
+                words[new, word] = packed[word]
+            parents[new] = notes.queue_parents[place]
+            unpack(packed, store.scratch.state)
+            check(store.scratch, new)
+            if unbroken > 0 and control[UNBROKEN] == 0:
+                last = notes.queue_parents[place]
         control[QUEUED] = 0
         if last != control[HEAD] - 1:
             control[HEAD] = last + 1
@@ -302,7 +308,7 @@ def finds(fill: Callable[..., Any]) -> Callable[..., Any]:
         fill(store.scratch)
         slot = slot_of(hash_of(packed), len(slots))
         while slots[slot] != 0:
-            if same(words[slots[slot] - 1], packed):
+            if same(words, slots[slot] - 1, packed):
                 return int(slots[slot] - 1)
             slot = slot + 1 if slot + 1 < len(slots) else 0
         store.scratch.notes.control[OUT_OF_RANGE] = 1
@@ -422,8 +428,7 @@ def explore(store: Any, most: int, states: int) -> int:
         if head == control[LEVEL_END]:
             control[DEPTH] += 1
             control[LEVEL_END] = control[COUNT]
-        for word in range(len(present)):
-            present[word] = store.words[head, word]
+        bring(store.words, head, present)
         unpack(present, store.scratch.state)  # type: ignore[name-defined] # noqa: F821
         expand(store.scratch, head)  # type: ignore[name-defined] # noqa: F821
         control[HEAD] = head + 1
@@ -431,9 +436,10 @@ def explore(store: Any, most: int, states: int) -> int:
 
 def refill(store: Any) -> None:
     """Puts every state into a new table."""
-    words, slots = store.words, store.slots
+    words, slots, packed = store.words, store.slots, store.scratch.notes.packed
     for state in range(store.scratch.notes.control[COUNT]):
-        slot = slot_of(hash_of(words[state]), len(slots))
+        bring(words, state, packed)
+        slot = slot_of(hash_of(packed), len(slots))
         while slots[slot] != 0:
             slot = slot + 1 if slot + 1 < len(slots) else 0
         slots[slot] = state + 1

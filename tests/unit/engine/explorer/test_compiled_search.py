@@ -18,7 +18,7 @@ from engine.small_models import Counters, counters, one_more, two_more
 from kreplica.engine.explorer import plain_search
 from kreplica.engine.explorer.compiled import search as compiled_search
 from kreplica.engine.explorer.compiled.build import linked
-from kreplica.engine.explorer.compiled.compiler import KEPT_FOLDERS, code_folder, digest
+from kreplica.engine.explorer.compiled.compiler import KEPT_FOLDERS, called_by_one, code_folder, digest
 from kreplica.engine.explorer.explored import Explored, Progress
 from kreplica.engine.explorer.layout import Field, Layout, OutOfRangeError
 from kreplica.engine.explorer.model import Model
@@ -240,6 +240,26 @@ def digest_of(source: str) -> str:
 def test_the_digest_changes_with_all_that_a_rule_names_and_with_nothing_else(before: str, after: str) -> None:
     assert digest_of(SOURCE.replace(before, after)) != digest_of(SOURCE)
     assert digest_of(f"# a remark\n\n{SOURCE}") == digest_of(SOURCE)
+
+
+CALLS = """
+def shared(value): return value
+def alone(value): return shared(value)
+def closed_over(value): return shared(value) + shared(value)
+def built(inner):
+    def closure(value): return inner(value) + alone(value)
+    return closure
+closure = built(closed_over)
+def asks(value): return closure(value)
+def asks_too(value): return closure(value)
+"""
+
+
+def test_functions_with_one_caller_become_parts_of_it() -> None:
+    scope: dict[str, Any] = {"__name__": "engine.small_models"}
+    exec(CALLS, scope)
+    assert called_by_one(scope["asks"]) == {scope["closure"], scope["alone"], scope["closed_over"]}
+    assert called_by_one(scope["asks"], scope["asks_too"]) == {scope["alone"], scope["closed_over"]}
 
 
 @pytest.mark.slow
