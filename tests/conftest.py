@@ -81,15 +81,25 @@ def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
 
 def _shares(item: pytest.Item) -> str | None:
     """What a test shares with others: the Spark session, a real cluster, an installed wheel; None for nothing dear."""
-    parameters = getattr(getattr(item, "callspec", None), "params", {}).values()
-    names = {*getattr(item, "fixturenames", ()), *map(str, parameters)} if item.get_closest_marker("kafka") else set()
-    for mode in ("kraft", "zookeeper"):
-        if any(name == mode or name.startswith(f"{mode}_") for name in names):
-            return mode
+    if item.get_closest_marker("kafka") and (cluster := _cluster_of(item)):
+        return cluster
     if item.get_closest_marker("spark"):
         return "spark"
     folders = [folder.name for folder in item.path.parents]
     return item.path.stem if "kafka" in folders[:2] else folders[0] if folders[0] == "packaging" else None
+
+
+def _cluster_of(item: pytest.Item) -> str | None:
+    """The cluster of a mode that a test runs on: the one of the whole run, or one that its file starts for itself."""
+    fixtures = {*getattr(item, "fixturenames", ())}
+    parameters: Mapping[str, object] = getattr(getattr(item, "callspec", None), "params", {})
+    names = {*fixtures, *map(str, parameters.values())}
+    for mode in ("kraft", "zookeeper"):
+        if any(name.startswith(f"{mode}_") for name in names):
+            return mode
+        if mode in names:
+            return f"{item.path.stem}-{mode}" if "running" in parameters or mode in fixtures else mode
+    return None
 
 
 def _profiles() -> None:
