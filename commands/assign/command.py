@@ -61,12 +61,12 @@ def assign(
     ] = None,
     output: OutputOption = None,
 ) -> None:
-    """Show the replicas that a new topic would get, and the command that creates it so; nothing is changed.
+    """Show the replicas that a new topic would get, and the command that creates it with them; nothing is changed.
 
-    The algorithms are Kafka's own. Kafka draws new random numbers each time; here the same topic, cluster and seed
-    give the same replicas.
+    The algorithms are Kafka's own. Kafka draws new random numbers each time. Here the same topic, cluster and seed
+    always give the same replicas.
 
-    Exits 2 when the replicas cannot be placed, 5 when it is not known of some broker whether it can take replicas.
+    Exits 2 when the replicas cannot be placed, 5 when it is not known whether some broker can take replicas.
     """
     from commands.assign.answer import answer
     from commands.assign.screen import show

@@ -113,11 +113,12 @@ def audit(
 ) -> None:
     """Judge a fleet over time: what was wrong in which cluster, from when to when, and how the counts changed.
 
-    Runs on Spark, by default in this process. A damaged or foreign file is named and left out. Exits 1 when a finding
-    is at least as severe as --fail-on, 5 when there is none but something could not be read.
+    Runs on Spark, by default in this process. Files that are damaged or not kreplica's are named and left out. Exits 1
+    when a finding is at least as severe as --fail-on, 5 when there is none but something could not be read.
 
-    `kreplica audit ingest` takes snapshots into a history instead, `kreplica audit incidents` tells the findings of a
-    history by their causes, both without Spark. `kreplica audit mute` lets findings of a rule not count until a time.
+    `kreplica audit ingest` takes snapshots into a history, and `kreplica audit incidents` groups the findings of a
+    history by their causes; both work without Spark. `kreplica audit mute` excludes the findings of a rule until a
+    given time.
     """
     from analyzers.sessions.session import require_pyspark, settings_for, spark_session
 

@@ -52,11 +52,11 @@ def compare(
 ) -> None:
     """Compare two views of one cluster: ZooKeeper with the brokers, one broker with another, a dump with today.
 
-    Both sides are read at the same time. Where they differ they are read again, and only what differs both times is
-    reported: a change that was still on its way is no difference. What one side cannot know is counted, not compared.
-    On the screen many differences are gathered by field and meaning, unless --all asks for each.
+    Both sides are read at the same time. If they differ, they are read again, and only differences that remain are
+    reported, not changes under way. Facts that one side does not have are counted, not compared. The screen groups many
+    differences by field and meaning, unless --all is given.
 
-    Exits 1 when the sides differ, 0 when they agree, 5 when they agree and something could not be read.
+    Exits 1 when the sides differ, 0 when they agree, 5 when they agree but something could not be read.
     """
     from commands.compare.answer import SharedOptions, parse_source
     from commands.compare.screen import show

@@ -48,9 +48,8 @@ def register(group: typer.Typer) -> None:
 def check(paths: PathsArgument, metadata: MetadataOption = None, output: OutputOption = None) -> None:
     """Check the files of log directories against one another: checkpoints, indexes, producers and ids against the logs.
 
-    What a killed broker leaves behind, checkpoints older than the log and zeros at the end of indexes, is nothing
-    wrong. Exits 1 with findings, each with file, byte, what is expected and what was found; 2 when there is nothing
-    to read.
+    Some leftovers of a killed broker are not findings: checkpoints older than the log, and zeros at the end of indexes.
+    Exits 1 with findings, each with file, byte, expected and found value; 2 when there is nothing to read.
     """
     from commands.decode.stdin import refuse_stdin
     from commands.shared.printing.output import Answer, emit

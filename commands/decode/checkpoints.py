@@ -49,8 +49,8 @@ def checkpoints(
     """Show the content of every checkpoint file of a log directory by replica: offsets, leader epochs, topic ids.
 
     Reads the four offset checkpoints, each partition's leader-epoch-checkpoint and partition.metadata, and
-    meta.properties, .kafka_cleanshutdown and quorum-state of the directory. Exits 1 when a file is damaged (all else
-    is read nevertheless), 2 when there is nothing to read.
+    meta.properties, .kafka_cleanshutdown and quorum-state of the directory. Exits 1 when a file is damaged (the others
+    are still read), 2 when there is nothing to read.
     """
     from commands.decode.damage_lines import damage_warnings
     from commands.decode.stdin import CHECKPOINT, named_files

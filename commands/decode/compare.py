@@ -41,11 +41,12 @@ def register(group: typer.Typer) -> None:
 def compare(
     paths: PathsArgument, topic: TopicOption = None, every: AllOption = False, output: OutputOption = None
 ) -> None:
-    """Compare the copies of each partition on several disks: where they differ, what a restart would cut, what is lost.
+    """Compare the copies of each partition on several disks: where they differ, what a restart would truncate, what is
+    lost.
 
-    The copy with the highest leader epoch, then the longest, is taken for the leader's. For each other copy the number
-    of offsets is shown that it would truncate as a follower: by its high watermark (before KIP-101) and by leader
-    epochs (since). only_here counts offsets below the high watermark that no other disk has.
+    The copy with the highest leader epoch, then the longest, counts as the leader's. For each other copy the answer
+    tells how many offsets it would truncate as a follower: by its high watermark (before KIP-101) and by leader epochs
+    (since). only_here counts offsets below the high watermark that no other disk has.
 
     Exits 1 when copies differ or acknowledged records are on one disk alone, 5 when no partition has two copies.
     """

@@ -38,8 +38,8 @@ def register(group: typer.Typer) -> None:
 def indexes(paths: PathsArgument, stdin_filename: StdinFilenameOption = None, output: OutputOption = None) -> None:
     """Show the entries of .index, .timeindex and .txnindex files and of producer snapshots (.snapshot).
 
-    Zeros that a broker allocated ahead are no entries. Exits 1 when a file is damaged (all else is read nevertheless),
-    2 when there are none.
+    Zeros that a broker has preallocated are not entries. Exits 1 when a file is damaged (the others are still read), 2
+    when there are none.
     """
     from commands.decode.damage_lines import damage_objects, damage_warnings
     from commands.decode.stdin import INDEX, named_files

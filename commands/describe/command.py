@@ -97,8 +97,8 @@ def describe(
 ) -> None:
     """Show which partitions are in trouble; without a filter, a verdict on the whole cluster.
 
-    Exits 1 when a health filter matched, or without one when the verdict is UNHEALTHY; 5 when nothing is wrong but
-    something could not be read; 3 when no broker answered. --all and --group-by alone are no judgement.
+    Exits 1 when a health filter matched, or without a filter when the verdict is UNHEALTHY; 5 when nothing is wrong but
+    something could not be read; 3 when no broker answered. With --all or --group-by alone, nothing is judged.
     """
     from commands.shared.values import parse_duration, parse_ids
 

@@ -72,13 +72,14 @@ def disks(
     exit_zero: ExitZeroOption = False,
     output: OutputOption = None,
 ) -> None:
-    """Show every log directory: space on its volume, what Kafka stores there, the largest partitions, their retention.
+    """Show every log directory: free space of its volume, what Kafka stores there, the largest partitions, their
+    retention.
 
-    Replicas that the cluster does not assign to their broker are listed as strays, copies being moved within a broker
-    as future replicas. With an earlier snapshot: growth, and days until a volume is full.
+    Strays are replicas that the cluster does not assign to their broker; future replicas are copies under way within a
+    broker. With an earlier snapshot: growth, and days until a volume is full.
 
-    Exits 1 where a directory is offline, nearly full or full soon, by --min-usable and --min-days where given.
-    Exits 5 when the log directories of a broker are not known and nothing worse was found.
+    Exits 1 when a directory is offline, nearly full or full soon, by --min-usable and --min-days if given. Exits 5 when
+    the log directories of a broker are not known and nothing worse was found.
     """
     from commands.disks.answer import answer
     from commands.disks.screen import show

@@ -70,11 +70,11 @@ def history(
 ) -> None:
     """Show the life of a partition, a topic or a broker: each state, from when to when, and what changed.
 
-    Times in which no snapshot told it, or none was taken though one was due, have rows of their own. Without a topic
-    and a broker, the clusters of the history.
+    Rows of their own mark times in which no snapshot knew it, and times in which a snapshot was due but none was taken.
+    Without a topic and a broker, the clusters of the history are listed.
 
-    With --consumer-group, the offsets that a group had committed at a moment: by the last sample before, and the first
-    one after it. Exits 5 when something in the history could not be read.
+    With --consumer-group, the offsets that a group had committed at a moment: by the last sample before it, and the
+    first one after it. Exits 5 when something in the history could not be read.
     """
     from commands.history.answer import answer_to
     from commands.history.screen import show

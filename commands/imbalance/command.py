@@ -37,11 +37,12 @@ def imbalance(
     exit_zero: ExitZeroOption = False,
     output: OutputOption = None,
 ) -> None:
-    """Show the spread of leaders over brokers: the ZooKeeper controller's ratio and KRaft's count, whether and when the
-    controller brings leaders back by itself or why it does not, which could be elected now, and what is skewed.
+    """Show how leaders are spread over the brokers, and whether the controller brings them back by itself.
 
-    Exits 1 when partitions are led by another than their preferred leader, 5 when none is but something could not be
-    read.
+    The answer tells when the controller acts, or why it does not, which preferred leaders can be elected now, and what
+    is skewed. A ZooKeeper-mode controller goes by a ratio for each broker, a KRaft controller does not.
+
+    Exits 1 when partitions are not led by their preferred leader, 5 when all are but something could not be read.
     """
     from commands.imbalance.answer import BalancedView, answer
     from commands.imbalance.screen import show

@@ -69,12 +69,12 @@ def apply(
     keep_cordon: KeepCordonOption = False,
     output: OutputOption = None,
 ) -> None:
-    """Carry out a plan; without --execute show what would be done, and what has drifted.
+    """Carry out a plan; without --execute, show the changes and what has drifted.
 
-    A plan of another cluster is refused, as is a plan of leaders that no longer fits its cluster; of a plan of replicas
-    what no longer fits is left out. Every step is written to the journal beside the plan before it is begun, so that an
-    interrupted plan can be resumed or rolled back. Exits 4 when the plan is refused or stops early, or when a change
-    was not made as planned.
+    A plan of another cluster is refused, and so is a plan of leaders that no longer fits its cluster. From a plan of
+    replicas, moves that no longer fit are left out. Every step is written to the journal beside the plan before it
+    begins, so that an interrupted plan can be resumed or rolled back. Exits 4 when the plan is refused or stops early,
+    or when a change was not made as planned.
     """
     from commands.rebalance import moves
     from kreplica.execution.rebalance.apply import rebalance_apply
@@ -123,8 +123,8 @@ def resume(
 ) -> None:
     """Go on with a plan, or with its rollback, that was interrupted or stopped.
 
-    Changes that its journal does not show as done are read again, and checked for drift again. Throttles of a plan of
-    replicas that are still set are put back. Without --execute nothing is changed. Exits as apply and rollback do.
+    Changes that the journal does not show as done are read and checked for drift again. Throttles of a plan of replicas
+    that are still set are removed at the end. Without --execute nothing is changed. Exits as apply and rollback do.
     """
     from commands.rebalance import moves
     from commands.rebalance.rollback import answer_rollback

@@ -70,11 +70,11 @@ def leaders(
     exclude_internal: ExcludeInternalOption = False,
     output: OutputOption = None,
 ) -> None:
-    """Elect the preferred leader of every partition that another leads; a dry run unless --execute is given.
+    """Elect the preferred leader of every partition that another replica leads; a dry run unless --execute is given.
 
-    With --out the elections become a plan that can be looked at, applied, resumed after an interruption and rolled
-    back. After elections the cluster is read again: only the leaders found then count. Exits 4 when an electable
-    preferred leader does not lead afterwards.
+    With --out, the elections become a plan that can be reviewed, applied, resumed after an interruption and rolled
+    back. After the elections the cluster is read again, and only the leaders found then count. Exits 4 when an
+    electable preferred leader does not lead afterwards.
     """
     from kreplica.execution.rebalance.leaders import rebalance_leaders, require_one_way
     from kreplica.execution.rebalance.running import RebalanceOptions

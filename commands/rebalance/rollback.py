@@ -57,12 +57,12 @@ def rollback(
     elect: ElectOption = True,
     output: OutputOption = None,
 ) -> None:
-    """Bring back what a plan has changed; without --execute show which, and why others cannot be.
+    """Undo what a plan has changed; without --execute, show which changes can be undone, and why others cannot.
 
-    Kafka elects only the first of the replicas. So a former leader is put first, elected, and the order restored: the
-    same replicas, no data moves. That needs --allow-reorder, and every replica in sync. Of a plan of replicas what is
-    in flight is taken back by Kafka's cancel, and what was moved is moved back. What was not done of the plan is
-    dropped. Exits 4 when something was not, or cannot be, brought back.
+    Kafka can elect only the first replica. To bring a former leader back, it is put first and elected, and the order is
+    restored: the replicas stay the same and no data moves. This needs --allow-reorder, and every replica in sync. Of a
+    plan of replicas, moves in flight are cancelled by Kafka's own cancel, and replicas that were moved are moved back.
+    Steps of the plan that were not done are dropped. Exits 4 when something was not, or cannot be, undone.
     """
     from commands.rebalance import moves
     from kreplica.execution.rebalance.rollback import rebalance_rollback

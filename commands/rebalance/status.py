@@ -49,7 +49,7 @@ def register(group: typer.Typer) -> None:
 
 @takes_sources
 def status(sources: SourceOptions, plan: PlanArgument, output: OutputOption = None) -> None:
-    """Show how far a plan has come: its journal, held against the cluster.
+    """Show how far a plan has come: its journal compared with the cluster.
 
     Exits 1 while changes are left, failed or have drifted, or throttles are still set, 5 when a part of the cluster
     could not be seen.
@@ -105,11 +105,12 @@ def cancel(
     rate: RateOptions,
     output: OutputOption = None,
 ) -> None:
-    """Drop what is left of a plan; what was done stays done, and rollback can still undo it.
+    """Drop the steps of a plan that are left; what was done stays, and rollback can still undo it.
 
-    For a plan of leaders it is a note in the plan's journal: no cluster is asked or named. Of a plan of replicas what
-    is in flight is followed to its end, or taken back, and throttles are put back. Without --execute nothing is noted
-    or changed. Exits 4 when the plan is being carried out, or was finished, cancelled or rolled back before.
+    For a plan of leaders this is only a note in the plan's journal, and needs no cluster. Of a plan of replicas, moves
+    in flight are followed to their end, or cancelled with --in-flight, and throttles are removed. Without --execute
+    nothing is noted or changed. Exits 4 when the plan is being carried out, or was finished, cancelled or rolled back
+    before.
     """
     from commands.rebalance import moves
     from commands.rebalance.answer import emit_plan

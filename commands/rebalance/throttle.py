@@ -40,9 +40,9 @@ def throttle(
 ) -> None:
     """Change the rate of a plan of replicas that is being carried out.
 
-    The run itself changes it, and puts back at its end what was there before the run; an automatic rate ends with that.
-    No cluster is asked or named. Exits 4 when no process is carrying out the plan, or when it does not take the rate
-    within 30 seconds.
+    The running process sets the new rate, and restores the earlier settings at its end. An automatic rate ends with
+    this. The command asks no cluster and needs none named. Exits 4 when no process is carrying out the plan, or when it
+    does not take the rate within 30 seconds.
     """
     from commands.rebalance import moves
     from commands.shared.printing.output import Answer, emit

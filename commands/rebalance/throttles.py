@@ -47,12 +47,12 @@ def throttles(
     yes: YesOption = False,
     output: OutputOption = None,
 ) -> None:
-    """Show the throttles of replication that are set, and those that nothing needs.
+    """Show the throttles of replication that are set, and those that are not needed.
 
-    A throttle is a list of replicas, a setting of a topic, and a rate, a setting of a broker. Either does nothing
-    alone; left behind by a move that has ended, both slow replicas that only catch up. With --execute those that are
-    named are deleted, unless a partition that they name is moving. Exits 1 when one is left that nothing needs, 4 when
-    one that was named is not deleted, 5 when a broker could not be asked.
+    A throttle has two parts: a list of replicas, which is a topic's setting, and a rate, which is a broker's. Neither
+    has an effect alone. If a finished move leaves both behind, they slow down replicas that only catch up. --execute
+    deletes the named ones, unless a partition that they name is moving. Exits 1 when one is left that is not needed, 4
+    when a named one is not deleted, 5 when a broker could not be asked.
     """
     from commands.shared.printing.output import Answer, cluster_object, emit
     from kreplica.execution.moves.throttles.leftover import ThrottleChoice, ThrottleRow, rebalance_throttles

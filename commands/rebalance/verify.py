@@ -32,10 +32,10 @@ def register(group: typer.Typer) -> None:
 
 @takes_sources
 def verify(sources: SourceOptions, plan: PlanArgument, output: OutputOption = None) -> None:
-    """Check a plan of replicas by its certificate: that it is legal, and that no other plan moves less than it says.
+    """Check a plan of replicas by its certificate: that it is legal, and that its lower bounds on moves and bytes hold.
 
     The check needs no planner and no solver: it counts moves, bytes and leaders, and adds up the bounds from the prices
-    in the certificate. Name the snapshot that the plan was made of, or the cluster while nothing has changed.
+    in the certificate. Name the snapshot from which the plan was made, or the cluster while nothing has changed.
 
     Exits 1 when something is wrong, 2 when the plan has no certificate, 5 when not everything could be read.
     """

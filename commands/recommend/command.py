@@ -48,10 +48,11 @@ def recommend(
     exit_zero: ExitZeroOption = False,
     output: OutputOption = None,
 ) -> None:
-    """Recommend settings of brokers, topics and clients: from which value, where it is set, why, at what price.
+    """Recommend changes to settings of brokers, topics and clients, with the reason and the cost.
 
-    Each comes with the command that sets it. The effective value is judged, not that of some file: default, static,
-    dynamic or the topic's own. With a client's properties alone no cluster is needed. Nothing is changed.
+    Each recommendation tells the present value, where it is set, and the command that changes it. The value in effect
+    is judged: the default, a static or dynamic setting, or the topic's own. Properties of a client can be judged
+    without a cluster. Nothing is changed.
 
     Exits 1 when a recommendation is at least as severe as --fail-on, 5 when there is none but something could not be
     read or judged.

@@ -43,9 +43,10 @@ def next_wave(
     ] = SETTLE,
     output: OutputOption = None,
 ) -> None:
-    """Name the nodes of a plan to restart next: once those before are up again, were restarted and are in sync, and
-    once two reads in a row say that these can be stopped without harm. Restarts nothing; notes in the plan's journal
-    what it named and saw.
+    """Name the nodes of a plan to restart next; nothing is restarted.
+
+    Nodes are named once the earlier ones were restarted, are up and are in sync, and once two reads in a row say that
+    these can be stopped without harm. The plan's journal keeps what was named and seen.
 
     Exits 0 when nodes are named or all were restarted, 1 when it is not yet time or nodes are left that are in no wave,
     4 when the plan is of another cluster, 5 when nothing speaks against it but something could not be read.

@@ -52,12 +52,14 @@ def plan(
     ] = None,
     output: OutputOption = None,
 ) -> None:
-    """Plan a rolling restart: which nodes may be down together without a partition that loses its leader, its last
-    in-sync replica or min ISR, in as few waves as can be; voters of the quorum one at a time, the active controller
-    in the last wave. Says how few waves there must be at least, and why.
+    """Plan a rolling restart in as few waves as possible.
 
-    Exits 0 when every node is in a wave, 1 when some can never restart safely, cannot now or are down, 5 when every one
-    is but something could not be read.
+    The nodes of a wave may be down together: no partition loses its leader, its last in-sync replica or min ISR. Voters
+    of the quorum restart one at a time, the active controller in the last wave. The answer tells how few waves there
+    must be at least, and why.
+
+    Exits 0 when every node is in a wave, 1 when some can never restart without harm, cannot restart now or are down, 5
+    when every node is in a wave but something could not be read.
     """
     from commands.roll.screen import show_plan
     from commands.shared.printing.output import emit

@@ -50,11 +50,12 @@ def safe_to_stop(
     max_age: MaxAgeOfActionOption = MAX_AGE,
     output: OutputOption = None,
 ) -> None:
-    """Tell whether brokers can be stopped: which partitions would lose their leader, their last in-sync replica or
-    min ISR, and whether the controller quorum keeps its majority, counting what is down already.
+    """Tell whether brokers can be stopped without harm.
 
-    It is safe when two reads in a row say so. Exits 0 when it is safe, 1 when it is not, 5 when nothing speaks against
-    it but something could not be read, is not known or is too old.
+    Harm is a partition that loses its leader, its last in-sync replica or min ISR, or a controller quorum that loses
+    its majority. Brokers that are down already count as down. The answer is "safe" only when two reads in a row say so.
+    Exits 0 when it is safe, 1 when it is not, 5 when nothing speaks against it but something could not be read, is not
+    known or is too old.
 
     As in: safe-to-stop 3 && restart && kreplica wait --for in-sync --broker 3
     """

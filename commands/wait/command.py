@@ -92,9 +92,9 @@ def wait(
 ) -> None:
     """Wait until no partition is under-replicated, or until brokers are up and every replica on them is in sync.
 
-    A partition without a leader is not in sync. Exits 0 when that is reached, 1 when the time is up first, 3 when the
-    cluster does not answer at the end either, 5 when it is reached as far as can be seen but something could not be
-    read, is not known or is too old. A dump is read once; --timeout 0 checks once.
+    A partition without a leader is not in sync. Exits 0 when the state is reached, 1 when the time is up first, 3 when
+    the cluster does not answer at the end either, 5 when the state is reached as far as can be seen, but something
+    could not be read, is not known or is too old. A dump is read once; --timeout 0 checks once.
     """
     from commands.shared.options.stops import one_cluster
     from commands.shared.printing.output import emit

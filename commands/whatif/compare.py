@@ -61,12 +61,12 @@ def compare(
     seed: SeedOption = 0,
     output: OutputOption = None,
 ) -> None:
-    """Compare what comes out of a scenario: --kafka-version 0.10,0.11 and --set acks=0,1,all give a column each,
-    and so do levels of --feature.
+    """Compare the outcomes of a scenario by version or setting: --kafka-version 0.10,0.11 gives a column each.
 
-    Several values of several options give every combination; without any, the columns are the versions at which the
-    scenario expects another outcome. A column that cannot be played says why. Exits 0; 1 when an outcome is not the
-    one that the scenario expects; 2 when the scenario, a version or a setting cannot be used.
+    So do --set acks=0,1,all and levels of --feature. Several options with several values give every combination.
+    Without any, the columns are the versions at which the scenario expects another outcome. A column that cannot be
+    played says why. Exits 0; 1 when an outcome is not the one that the scenario expects; 2 when the scenario, a version
+    or a setting cannot be used.
     """
     from commands.shared.printing.output import Answer, emit
     from kreplica.scenarios import scenario_named

@@ -29,7 +29,7 @@ def register(group: typer.Typer) -> None:
 
 
 def list_scenarios(output: OutputOption = None) -> None:
-    """List the scenarios: what each shows and at which versions of Kafka something else comes out.
+    """List the scenarios: what each shows, and the versions of Kafka at which the outcome changes.
 
     Exits 0.
     """

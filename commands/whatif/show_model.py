@@ -31,7 +31,7 @@ def model(
     name: Annotated[str, typer.Argument(metavar="MODEL", help="Name of a model; kreplica whatif models has them.")],
     output: OutputOption = None,
 ) -> None:
-    """Show a model: what it is of, its bounds with what they are unless given, its invariants and goals.
+    """Show a model: its subject, its bounds and their defaults, its invariants and goals.
 
     Exits 0, 2 when there is no such model.
     """

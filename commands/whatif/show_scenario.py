@@ -33,7 +33,7 @@ def register(group: typer.Typer) -> None:
 
 
 def show(scenario: ScenarioArgument, output: OutputOption = None) -> None:
-    """Show a scenario: why it is worth a look, its cluster, clients and faults, and what comes out by version.
+    """Show a scenario: its purpose, cluster, clients and faults, and the outcome by version.
 
     Exits 0, 2 when there is no such scenario.
     """

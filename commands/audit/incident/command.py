@@ -39,9 +39,11 @@ def incident(
     no_mutes: NoMutesOption = False,
     output: OutputOption = None,
 ) -> None:
-    """Show one incident: its cause, what changed before it began, what it explains, whether all came back as it was.
+    """Show one incident: its cause, the changes before it, the findings that it explains, and whether everything
+    recovered.
 
-    The rows are the findings behind it, muted ones last. Exits 5 when something in the history could not be read.
+    The rows are the findings that it explains, muted ones last. Exits 5 when something in the history could not be
+    read.
     """
     from commands.audit.incident.answer import answer_to
     from commands.audit.incident.screen import show

@@ -39,11 +39,11 @@ def incidents(
     exit_zero: ExitZeroOption = False,
     output: OutputOption = None,
 ) -> None:
-    """Tell the findings of a history by their causes: one line for each, the worst first, with how much it explains.
+    """Group the findings of a history by their causes: one line for each incident, the worst first.
 
-    A broker, a rack or half of the brokers down, a full disk, a setting, a controller that moved, what describe names
-    as causes, and rules over time that nothing else explains. A rolling restart is named, and is no incident. Findings
-    that are muted do not count, nor does an incident with nothing else behind it.
+    Causes are a broker, a rack or half of the brokers down, a full disk, a changed setting, a controller that moved,
+    the causes that describe names, and rules over time that nothing else explains. A rolling restart is named, but is
+    not an incident. Muted findings do not count, nor does an incident that explains only muted findings.
 
     Exits 1 when an incident is at least as severe as --fail-on, 5 when there is none but something could not be read.
     """

@@ -62,11 +62,12 @@ def ingest(
     spark_conf: SettingOption = None,
     output: OutputOption = None,
 ) -> None:
-    """Take snapshots into a history: what each topic, broker and setting was, from when to when, by cluster and month.
+    """Take snapshots into a history: the state of each topic, broker and setting, from when to when, by cluster and
+    month.
 
-    In which order they come, and how often, makes no difference. Each is verified once; afterwards it may be deleted.
-    Many are folded by as many processes as there are processors, or on the Spark that --master or --remote names. Exits
-    5 when a snapshot cannot be read, or nothing says whose it is.
+    The order of the snapshots makes no difference, nor does taking one in twice. Each is verified once and may be
+    deleted afterwards. Many snapshots are folded by one process for each processor, or on the Spark that --master or
+    --remote names. Exits 5 when a snapshot cannot be read, or nothing tells its cluster.
     """
     from datetime import timedelta
 

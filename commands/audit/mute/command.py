@@ -44,13 +44,14 @@ def mute(
     rules: MuteRulesOption = None,
     output: OutputOption = None,
 ) -> None:
-    """Let the findings of a rule not count until a time: kreplica audit counts them as muted, and exits by the others.
+    """Exclude the findings of a rule until a given time: kreplica audit counts them as muted, and its exit code ignores
+    them.
 
-    A kind of incidents, such as broker-down, may be muted as well: kreplica audit incidents counts them as muted then.
-    The mute is broken in a cluster, and its findings count again, when more of them are seen at one moment than before
-    it was made, or one of a higher severity. Made before there was any, for planned work, it bears any number up to the
-    severity of the first. A mute of the same rule, cluster and topic is replaced. Mutes stand in mutes.toml beside the
-    contexts file. Exits 2 when there is no such rule.
+    You can also mute a kind of incidents, such as broker-down, for kreplica audit incidents. A mute ends early in a
+    cluster, and its findings count again, when more of them are seen at one moment than before the mute was made, or
+    when one is more severe. If there were none before, as for planned work, the mute covers any number, up to the
+    severity of the first one. A new mute replaces one of the same rule, cluster and topic. Mutes are kept in mutes.toml
+    beside the contexts file. Exits 2 when there is no such rule.
     """
     from commands.audit.mutes.answer import answer_to
     from commands.audit.mutes.screen import show_muted

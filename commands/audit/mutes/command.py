@@ -21,9 +21,9 @@ def register(group: typer.Typer) -> None:
 
 
 def mutes(output: OutputOption = None) -> None:
-    """List the rules that are muted, with those whose time is over.
+    """List the rules that are muted, also those whose time is over.
 
-    Mutes stand in mutes.toml beside the contexts file. Exits 0 when there are none, 2 when the file cannot be used.
+    Mutes are kept in mutes.toml beside the contexts file. Exits 0 when there are none, 2 when the file cannot be used.
     """
     from commands.audit.mutes.answer import answer_to
     from commands.audit.mutes.screen import show_list

@@ -24,9 +24,9 @@ def register(group: typer.Typer) -> None:
 def prepare(remove: RemoveOption = False, output: OutputOption = None) -> None:
     """Make an archive of Spark's classes, once: each audit on this machine then takes some 4 s less processor time.
 
-    It takes about a minute of a processor and 180 MiB in kreplica's cache (KREPLICA_CACHE). It is of this Spark and
-    this Java; make it anew when either is another one. An audit without one, or with one that is damaged, goes as
-    before. Audits by --remote or spark-submit have no use for it. Exits 2 when this Java makes none.
+    This takes about a minute of processor time, and 180 MiB in kreplica's cache (KREPLICA_CACHE). The archive belongs
+    to this version of Spark and Java; make a new one when either changes. Without an archive, or with a damaged one,
+    audits run as before. Audits by --remote or spark-submit do not use it. Exits 2 when this Java cannot make one.
     """
     from analyzers.sessions.session import require_pyspark
 

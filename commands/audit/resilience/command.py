@@ -30,11 +30,11 @@ def resilience(
     exit_zero: ExitZeroOption = False,
     output: OutputOption = None,
 ) -> None:
-    """Tell for every moment of a history what the loss of each broker and each rack would have done: lost records, or
-    stopped reads or acks=all writes, of how many partitions, in which share of the time, and since when.
+    """Tell what the loss of each broker and each rack would have done, at every moment of a history.
 
-    By the rules of `kreplica whatif fail`. Pauses of the history are no known time. Exits 1 when a loss would have done
-    harm, 5 when none would as far as is known, but something could not be read or is not known.
+    The answer tells how many partitions would have lost records, reads or acks=all writes, for which share of the time,
+    and since when, by the rules of `kreplica whatif fail`. Pauses of the history do not count. Exits 1 when a loss
+    would have done harm, 5 when none would as far as is known, but something could not be read or is not known.
     """
     from commands.audit.resilience.answer import answer_to
     from commands.audit.resilience.screen import show

@@ -46,12 +46,13 @@ def slo(
     exit_zero: ExitZeroOption = False,
     output: OutputOption = None,
 ) -> None:
-    """Tell for how many minutes some partition took no acks=all writes, or could not be read, at least and at most, by
-    which causes, and what is left of the time that the objective allows.
+    """Tell for how many minutes some partition could not be written with acks=all, or not be read, against an
+    objective.
 
-    At least from the first to the last snapshot that shows it, at most between those before and after that show
-    otherwise; to the record where a metadata log tells. Pauses of the history count neither way. Exits 1 when the
-    objective was missed, 5 when it may have been, or something could not be read or is not known.
+    The answer has a least and a most, the causes, and how much of the allowed time is left. The least is the time from
+    the first to the last snapshot that shows it; the most is the time between the snapshots before and after. Where a
+    metadata log covers the time, both are exact. Pauses of the history do not count. Exits 1 when the objective was
+    missed, 5 when it may have been, or something could not be read or is not known.
     """
     from commands.audit.slo.answer import answer_to
     from commands.audit.slo.screen import show

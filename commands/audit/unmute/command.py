@@ -29,7 +29,7 @@ def unmute(
     topic: MuteTopicOption = None,
     output: OutputOption = None,
 ) -> None:
-    """Let the findings of a rule count again: removes its mutes, or those alone that have this cluster and topic.
+    """Remove the mutes of a rule, so that its findings count again; or only the mute with this cluster and topic.
 
     --cluster and --topic are the patterns of the mute, as kreplica audit mutes lists them. Exits 2 when there is none.
     """

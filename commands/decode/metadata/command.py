@@ -68,13 +68,12 @@ def metadata(
     exit_zero: ExitZeroOption = False,
     output: OutputOption = None,
 ) -> None:
-    """Tell the history of a KRaft cluster from the metadata log of one of its nodes: leaders, ISRs, elections.
+    """Show the history of a KRaft cluster from the metadata log of one of its nodes: leaders, ISRs, elections.
 
-    Of the logs of several nodes the one with the highest last epoch, then the longest, is read, as a vote would have
-    it. A state is named by the offset that was next then, as checkpoints are. The log at PATH, or PATH@OFFSET, is a
-    --dump for every other command. The last records of a node that did not lead the quorum may not have been
-    committed. Exits 1 when the log is damaged (all else is read nevertheless) or has an unclean election, 2 when
-    there is none.
+    Of several nodes' logs, the one with the highest last epoch, then the longest, is read, as in a vote. A state is
+    named by the next offset, as checkpoints are. Every other command takes the log as --dump PATH or PATH@OFFSET. If
+    the node did not lead the quorum, its last records may not have been committed. Exits 1 when the log is damaged (the
+    rest is still read) or has an unclean election, 2 when there is none.
     """
     from commands.decode.damage_lines import damage_warnings
     from commands.decode.metadata.screen import show, verdict

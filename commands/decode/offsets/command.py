@@ -125,12 +125,12 @@ def offsets(
     timeout: TimeoutOption = None,
     output: FormOption = None,
 ) -> None:
-    """Show what each group has committed, read from the files of __consumer_offsets without a broker.
+    """Show the offsets that each group has committed, from the files of __consumer_offsets, without a broker.
 
     The log is replayed as a coordinator does: the last commit of each group and partition counts, a tombstone removes
-    it, offsets of a transaction count from its commit on. Of several copies of a partition the one with the highest
-    last leader epoch, then the longest, is read. -o kafka-1.0, kafka-2 and kafka-4 print what Kafka's own tools of
-    those releases print, reset-csv what kafka-consumer-groups --reset-offsets --from-file reads.
+    it, and offsets of a transaction count once it is committed. Of several copies of a partition, the one with the
+    highest last leader epoch, then the longest, is read. -o kafka-1.0, kafka-2 and kafka-4 print in the form of Kafka's
+    own tools of these releases, reset-csv in the form that kafka-consumer-groups --reset-offsets --from-file reads.
 
     --groups shows the groups as a coordinator has them after reading the log: type, state, epoch, members and the
     partitions that each member had.
@@ -138,8 +138,8 @@ def offsets(
     --against compares with a live cluster: below start (the records are deleted), above end (the log is shorter than
     what the group has read), no such partition, or in range.
 
-    Exits 1 when a file is damaged (all else is read nevertheless) or an offset is not in range, 5 when not all
-    partitions were found, unless the groups that are asked for live in those that were.
+    Exits 1 when a file is damaged (the others are still read) or an offset is not in range, 5 when partitions of the
+    topic were not found, unless the requested groups are in those that were.
     """
     if partition_of is not None:
         return _say_partition(partition_of, partitions, paths or stdin_filename)

@@ -67,9 +67,9 @@ def segment(
     stdin_filename: StdinFilenameOption = None,
     output: OutputOption = None,
 ) -> None:
-    """Show the batches of log segments, with --records the records in them, with --index where its index leads.
+    """Show the batches of log segments; with --records the records in them, with --index where its index points.
 
-    Every version of batches and every codec is read; checksums are compared. A tail that a crash cut off, a damaged
+    Every version of batches and every codec is read, and checksums are compared. A tail that a crash cut off, a damaged
     batch and bytes that are not a batch are reported and skipped. Exits 1 when a file is damaged or an index points
     elsewhere, 2 when there is nothing to read, 5 when a segment has no such index beside it.
     """

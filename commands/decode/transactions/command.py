@@ -71,17 +71,17 @@ def transactions(
     exit_zero: ExitZeroOption = False,
     output: OutputOption = None,
 ) -> None:
-    """Show the state of every transactional id from the files of brokers, and what open transactions hold back.
+    """Show the state of every transactional id from the files of brokers, and which consumers open transactions block.
 
     If the directories also hold the partitions of an open transaction, its first offset there is shown: read_committed
-    consumers stop before it. Of several copies of a partition the one with the highest last leader epoch, then the
+    consumers stop before it. Of several copies of a partition, the one with the highest last leader epoch, then the
     longest, is read.
 
     --hanging reads the logs of all partitions there, and lists transactions that no coordinator will end:
     read_committed consumers stop before them until kafka-transactions aborts them.
 
-    Exits 1 when a file is damaged (all else is read nevertheless), a transaction hangs or is overdue, 5 when not all
-    partitions were found, unless the ids that are asked for live in those that were.
+    Exits 1 when a file is damaged (the others are still read), or a transaction hangs or is overdue; 5 when partitions
+    of the topic were not found, unless the requested ids are in those that were.
     """
     from commands.decode.stdin import named_files
 

@@ -55,11 +55,11 @@ def rehearse(
     kafka_version: KafkaVersionOption = None,
     output: OutputOption = None,
 ) -> None:
-    """Play a plan of replicas on the engine, with brokers that fail in the middle, before it touches the cluster.
+    """Simulate a plan of replicas, with brokers that fail in the middle, before it touches the cluster.
 
-    Up to 50 moves are played, some of each kind, with the cluster's racks, settings and version, by what carries out
-    plans; a producer writes with acks=all, or as --set says. The cluster is only read. Ctrl-C ends it with what was
-    played so far.
+    Up to 50 moves are played, some of each kind, with the cluster's racks, settings and version, by the code that
+    carries out plans. A producer writes with acks=all, or as --set says. The cluster is only read. Ctrl-C ends the
+    simulation and shows what was played so far.
 
     Exits 1 when a run lost acknowledged records, left some that nobody can read or broke an invariant, 2 when the plan
     or a setting cannot be used, 5 when none did as far as is known.

@@ -48,15 +48,16 @@ def replicas(
     in_flight: InFlightOptions,
     output: OutputOption = None,
 ) -> None:
-    """Show which replicas would move for the reasons given, with the fewest moves; nothing is changed.
+    """Plan moves of replicas for the given reasons, as few as possible; nothing is changed.
 
-    Repair, drain, add, racks, replication factor and --balance count are met together, with the fewest moves. Then
-    come balances of topics, bytes and weights, in the order given: a later one undoes nothing of an earlier one. Then
-    relief, and leaders last, which copies nothing.
+    Repair, drain, add, racks, replication factor and --balance count are planned together. Then come balances of
+    topics, bytes and weights in the order given; a later one never undoes an earlier one. Then comes relief, and last
+    the order of leaders, which copies nothing.
+
     Replicas never go to a broker that is dead or fenced, nor to a log directory that would become fuller than
-    --max-disk-used while both copies are there, and the last replica in sync stays where it is. Partitions without a
-    leader, and those that are being reassigned, are named and not planned. A change that would put a partition in
-    danger on the way, if one more broker failed (--margin), is left out with the reason.
+    --max-disk-used while both copies are there. The last replica in sync stays where it is. Partitions without a
+    leader, and those that are being reassigned, are named and left out. So is a move during which one more failing
+    broker (--margin) would put the partition in danger.
 
     Exits 1 when something that was asked for is left out, 5 when not everything could be read.
     """

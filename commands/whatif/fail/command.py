@@ -82,11 +82,12 @@ def fail(
     exclude_internal: ExcludeInternalOption = False,
     output: OutputOption = None,
 ) -> None:
-    """Tell what a failure does, by the election rules of Kafka's own controllers: who leads and who is in sync
-    afterwards, what is without a leader, what refuses acks=all writes, which records an unclean election may lose.
+    """Predict what a failure does, by the election rules of Kafka's own controllers.
 
-    Settings can be changed before the failure, or alone; nothing is done to the cluster. Exits 0 when nothing is lost
-    or unavailable, 1 when something is, 5 when nothing is as far as is known, but something could not be read.
+    For each partition: who leads and who is in sync afterwards, whether it is without a leader or refuses acks=all
+    writes, and which records an unclean election may lose. Settings can be changed before the failure, or alone.
+    Nothing is done to the cluster. Exits 0 when nothing is lost or unavailable, 1 when something is, 5 when nothing is
+    as far as is known, but something could not be read.
     """
     from commands.shared.options.stops import one_cluster
     from commands.whatif.fail.answer import answer_of

@@ -43,15 +43,15 @@ def prove(
     search: SearchOptions,
     output: OutputOption = None,
 ) -> None:
-    """Try every schedule of a small model within bounds: whether an invariant holds in each state, or the fewest steps
-    to one where it does not.
+    """Try every schedule of a small model, within bounds: an invariant holds in each state, or the shortest way to a
+    breach is shown.
 
-    kreplica whatif models lists the models: published ones of how replicas truncate logs and leaders are fenced, of
-    KRaft clusters, controllers, transactions and groups, and those of settings, by the engine's own rules: with these
-    settings, do so many faults lose a record that was acknowledged? A goal is what is to come about from every state,
-    and to stay, once no fault comes any more. What holds, holds within the bounds that stand beside it. Where a
-    counterexample can be played as faults of a run, it is: under a release of Kafka that is like the model, and under
-    a release, or with a setting, that mends it; kreplica whatif run --plan plays it again.
+    kreplica whatif models lists the models: published ones of truncation and fencing, of KRaft clusters, controllers,
+    transactions and groups; and models of settings by the engine's own rules, which tell whether so many faults lose an
+    acknowledged record. A goal is a state that is reached in the end, and kept, once there are no more faults. A result
+    holds only within the bounds that the answer tells. If a counterexample can be played as faults of a run, it is:
+    with a release of Kafka that behaves like the model, and with a release or a setting that does not lose. kreplica
+    whatif run --plan plays it again.
 
     Exits 0 when the invariants hold, 1 with a counterexample, 2 when a model, a bound, an invariant or a size cannot be
     used, 5 when nothing was broken but the memory did not suffice for all states.

@@ -112,9 +112,9 @@ def run(
 ) -> None:
     """Play a scenario under a version of Kafka and show how offsets and high watermarks move, and what is lost.
 
-    With --runs its cluster and clients meet random faults instead of its own: verdicts are counted, the first failing
-    plan is shrunk as far as possible; the result is the same on any number of cores. With --from the cluster is that of
-    a snapshot, and the faults are those of --plan or --runs.
+    --runs plays its cluster and clients with random faults instead: verdicts are counted, and the first failing plan is
+    made as small as possible. The result is the same on any number of cores. --from takes the cluster from a snapshot,
+    and the faults from --plan or --runs.
 
     Exits 0; 1 when the outcome is not the one that the scenario expects, or with --runs or --from when a run lost
     acknowledged records or broke an invariant; 2 when the scenario, a setting or a file cannot be used; 5 with --from

@@ -53,20 +53,20 @@ def validate(
     everything: Annotated[bool, typer.Option("--all", help="List every change on the screen.")] = False,
     output: OutputOption = None,
 ) -> None:
-    """Hold a cluster's own log against Kafka's rules, KRaft's metadata log or ZooKeeper's transaction logs: each
-    change of a partition must be what a rule of its release makes of the state before.
+    """Check that each change in a cluster's own log follows Kafka's rules: KRaft's metadata log, or ZooKeeper's
+    transaction logs.
 
-    Leader, ISR, ELR, assignment and both epochs have to be those of an election, a broker that leaves or is back, an
-    ISR that a leader asked for, or a step of a reassignment, as the brokers and settings were at that offset. A
-    refused record was altered, one before it is missing, or a rule of kreplica is wrong. Checkpoints on the way have to
-    hold what the records make. Settings that only server.properties of the controllers have are tried; with --set, a
-    broker that is fenced before its session can be over, and an ISR that shrinks before a member can lag, are refused,
-    too. The last records of a node that did not lead the quorum may not have been committed.
+    Leader, ISR, ELR, assignment and both epochs must be the result of an election, of a broker that leaves or comes
+    back, of an ISR that a leader asked for, or of a step of a reassignment, with the brokers and settings of that
+    offset. If a record is refused, it was altered, one before it is missing, or a rule of kreplica is wrong.
+    Checkpoints must hold the same state as the records. Settings that only the controllers' server.properties have are
+    tried. With --set, it is also refused if a broker is fenced before its session can be over, or an ISR shrinks before
+    a member can lag. If the node did not lead the quorum, its last records may not have been committed.
 
     In ZooKeeper mode every version of a state znode is judged, by the brokers that were live within the minute before.
 
-    Exits 0 when every change is explained, 1 when a record is refused, 2 when there is no such log, 5 when part of
-    it could not be read and nothing else is refused.
+    Exits 0 when every change is explained, 1 when a record is refused, 2 when there is no such log, 5 when part of it
+    could not be read and nothing else is refused.
     """
     from commands.shared.options.engine_settings import parse_settings
     from commands.shared.printing.output import emit
