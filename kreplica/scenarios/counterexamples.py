@@ -44,6 +44,7 @@ from kreplica.engine.trace import Kind
 from kreplica.engine.versions.supported import Truncation, version_named
 from kreplica.scenarios.answer_counterexamples import plan_of_answers
 from kreplica.scenarios.client_counterexamples.replays import replay_of_clients
+from kreplica.scenarios.kraft_counterexamples import MENDED, RELEASES, kraft_plan
 from kreplica.scenarios.library.durability.power_loss_of_all import SCENARIO as POWER_LOSS
 from kreplica.scenarios.library.truncation.counterexample import SCENARIO
 from kreplica.scenarios.library.truncation.stale_fenced_answer import SCENARIO as STALE_ANSWER
@@ -129,6 +130,8 @@ def _replay(model: Model, invariant: str, steps: Sequence[Taken]) -> Replay | No
         return replay(model, invariant, steps)
     if model.name in client_models.TABLES:
         return replay_of_clients(model, invariant, steps)
+    if model.name in RELEASES:
+        return replay_of_kraft(model, steps)
     return replay_of_answers(model, steps) if model.name in answer_models.TABLES else replay_of_settings(model, steps)
 
 
@@ -149,6 +152,18 @@ def replay_of_answers(model: Model, steps: Sequence[Taken]) -> Replay | None:
     return Replay(file, run, mended, "its brokers are one number higher; broker 1 controls")
 
 
+def replay_of_kraft(model: Model, steps: Sequence[Taken]) -> Replay | None:
+    """The plan of a counterexample of a KRaft cluster, and what it comes to; None if the run is safe.
+
+    Args:
+        model: The model.
+        steps: The counterexample.
+    """
+    file = kraft_plan(model, steps)
+    found = (_mended(each, MENDED) for each in _seeded(file)) if file is not None else ()
+    return next((one for one in found if one is not None), None)
+
+
 def replay_of_settings(model: Model, steps: Sequence[Taken]) -> Replay | None:
     """The plan of a counterexample of settings, and what it comes to; None if there is none, or nothing mends it.
 
@@ -166,11 +181,16 @@ def _seeded(file: PlanFile) -> Iterator[PlanFile]:
     yield from (changed(file, seed=file.seed + number) for number in range(SEEDS if chance else 1))
 
 
-def _mended(file: PlanFile) -> Replay | None:
+def _mended(file: PlanFile, release: str | None = None) -> Replay | None:
+    """Plays a plan, and the same with what mends it: another release, a setting, or fewer faults."""
     run = play_file(POWER_LOSS, file)
     if run.outcome.is_safe:
         return None
-    where = "three brokers, and controllers that go on"
+    where = f"{'two' if file.leave_out.brokers else 'three'} brokers, and controllers that go on"
+    if release is not None:
+        mended = play_file(POWER_LOSS, file, release)
+        if mended.outcome.is_safe:
+            return Replay(file, run, mended, where)
     for mends in mendings(file):
         mended = play_file(POWER_LOSS, file, others=mends)
         if mended.outcome.is_safe:

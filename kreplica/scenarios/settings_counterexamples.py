@@ -190,7 +190,7 @@ class _Translation:
         producing = self._writing(times)
         links = [*self._kept_apart(times), *self._of_later_leaders(times), *self._cut_off(times), *self._silent(times)]
         return in_order(
-            sorted([*self._first_leader(), *producing, *links, *self._deaf(times), *self._failing(times)], key=_time)
+            sorted([*self._first_leader(), *producing, *links, *self._deaf(times), *self._failing(times)], key=time_of)
         )
 
     def _before(self, place: int) -> SettingsState:
@@ -287,7 +287,7 @@ class _Translation:
         """Lets brokers hear late of what the controller has decided."""
         for replica, first, last in self._late:
             begin = times[first] - SHORTLY
-            yield _at(begin, LateMetadata(_node(replica), times[last] - begin))
+            yield step_at(begin, LateMetadata(node_of(replica), times[last] - begin))
 
     def _of_later_leaders(self, times: Sequence[int]) -> Iterator[Step]:
         """Keeps those from a later leader that do not fetch its records while it leads."""
@@ -303,15 +303,15 @@ class _Translation:
         ends = [max((log_end(step.state, replica) for step in term), default=0) for replica in range(REPLICAS)]
         for replica in range(REPLICAS):
             if ends[replica] < ends[leader]:
-                yield _at(begin, Cut(_node(leader), _node(replica), until - begin))
+                yield step_at(begin, Cut(node_of(leader), node_of(replica), until - begin))
 
     def _first_leader(self) -> Iterator[Step]:
         """Has another than the preferred replica lead before records are written."""
         if self.leader:
             order = (self.leader, *(replica for replica in range(REPLICAS) if replica != self.leader))
-            yield _at(200 * MILLISECOND, Reassign(PARTITION, tuple(map(broker_of, order))))
-            yield _at(400 * MILLISECOND, ElectPreferred(PARTITION))
-            yield _at(600 * MILLISECOND, Reassign(PARTITION, tuple(map(broker_of, range(REPLICAS)))))
+            yield step_at(200 * MILLISECOND, Reassign(PARTITION, tuple(map(broker_of, order))))
+            yield step_at(400 * MILLISECOND, ElectPreferred(PARTITION))
+            yield step_at(600 * MILLISECOND, Reassign(PARTITION, tuple(map(broker_of, range(REPLICAS)))))
 
     def _kept_apart(self, times: Sequence[int]) -> Iterator[Step]:
         """Keeps those from the first leader that never had all of its records until it fails, or another leads."""
@@ -334,42 +334,38 @@ class _Translation:
             back = next((at for at in later if _returns(self.steps[at].state, replica)), None)
             until = SCENARIO.setup.duration if back is None else times[back]
             sooner = TIME_OUT if self._ends_sooner(place) else 0
-            yield from self._from_controllers(replica, times[place] - sooner, until)
+            yield from away_from_controllers(replica, times[place] - sooner, until)
 
     def _silent(self, times: Sequence[int]) -> Iterator[Step]:
         """Keeps a broker from the controllers before it goes down, if its session has to end before others do."""
         for place, step in enumerate(self.steps):
             if others := self._outlived_by(place):
                 silent = times[min(others)] - len(others) * SOONER
-                yield from self._from_controllers(step.chosen[0], silent, times[place])
-
-    def _from_controllers(self, replica: int, begin: int, until: int) -> Iterator[Step]:
-        for controller in range(SCENARIO.setup.controllers):
-            yield _at(begin, Cut(_node(replica), f"controller-{FIRST_CONTROLLER + controller}", until - begin))
+                yield from away_from_controllers(step.chosen[0], silent, times[place])
 
     def _writing(self, times: Sequence[int]) -> Iterator[Step]:
         """Has the producer start anew for records that are written late: it goes on where it was."""
         if self._writes_late:
-            yield _at(JUST_BEFORE_WRITES, Crash(PRODUCER))
-            yield _at(times[self._writes_late], Start(PRODUCER))
+            yield step_at(JUST_BEFORE_WRITES, Crash(PRODUCER))
+            yield step_at(times[self._writes_late], Start(PRODUCER))
 
     def _failing(self, times: Sequence[int]) -> Iterator[Step]:
         for step, time in zip(self.steps, times, strict=True):
             name, chosen = step.action.name, step.chosen
             if name == "crash":
-                yield _at(time, Crash(_node(chosen[0])))
+                yield step_at(time, Crash(node_of(chosen[0])))
             elif name == "lose-log":
-                yield _at(time, DiskLoss(_node(chosen[0])))
+                yield step_at(time, DiskLoss(node_of(chosen[0])))
             elif name == "lose-power":
-                yield _at(time, PowerLoss((_node(chosen[0]),), chosen[1]))
+                yield step_at(time, PowerLoss((node_of(chosen[0]),), chosen[1]))
             elif name == "all-lose-power":
                 kept = [kept_of(chosen[0], replica, len(self.begins.written_in)) for replica in range(REPLICAS)]
                 for many, alike in groupby(range(REPLICAS), key=kept.__getitem__):
-                    yield _at(time, PowerLoss(tuple(map(_node, alike)), many))
+                    yield step_at(time, PowerLoss(tuple(map(node_of, alike)), many))
             elif name == "start":
-                yield _at(time, Start(_node(chosen[0])))
+                yield step_at(time, Start(node_of(chosen[0])))
             elif name == "elect-preferred":
-                yield _at(time, ElectPreferred(PARTITION))
+                yield step_at(time, ElectPreferred(PARTITION))
 
 
 def _is_gone(state: SettingsState, replica: int) -> bool:
@@ -382,13 +378,22 @@ def _returns(state: SettingsState, replica: int) -> bool:
     return not (state.running[0] >> replica) & 1 or bool((state.active[0] >> replica) & 1)
 
 
-def _at(time: int, action: AnyAction) -> Step:
+def away_from_controllers(replica: int, begin: int, until: int) -> Iterator[Step]:
+    """Cuts the links of a replica's broker to all controllers, from one time to another."""
+    for controller in range(SCENARIO.setup.controllers):
+        yield step_at(begin, Cut(node_of(replica), f"controller-{FIRST_CONTROLLER + controller}", until - begin))
+
+
+def step_at(time: int, action: AnyAction) -> Step:
+    """A step of a plan at a time, in microseconds."""
     return Step(At(time), action)
 
 
-def _time(step: Step) -> int:
+def time_of(step: Step) -> int:
+    """The time of a step; 0 of one that waits for an event."""
     return step.when.time if isinstance(step.when, At) else 0
 
 
-def _node(replica: int) -> str:
+def node_of(replica: int) -> str:
+    """The name of a replica's broker."""
     return f"broker-{broker_of(replica)}"

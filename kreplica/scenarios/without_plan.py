@@ -19,9 +19,12 @@ REASONS: Mapping[str, str] = {
     catalogue.ONE_PARTITION: f"{_NO_RELEASE}; plans have up to three replicas",
     catalogue.ASYNC_ISR: "no release counts the high watermark with the known ISR alone",
     catalogue.ANSWERS: "the scenario has two replicas, and two brokers that die",
-    catalogue.KRAFT: "its messages arrive in an order that no fault of a run makes",
+    catalogue.KRAFT: (
+        "its steps lose nothing as faults of a run; plans have up to three replicas, write all records together, and"
+        " have no follower that its leader takes for too slow"
+    ),
     catalogue.SETTINGS: f"{_NO_RELEASE}; plans have three replicas, and write all records together",
-    catalogue.QUORUM: "a run elects its controllers at once: no vote and no fetch of theirs can be lost",
+    catalogue.QUORUM: "no release lacks the guard, and a run elects its controllers at once, without votes",
     catalogue.PRODUCERS: "as faults of a run its steps come in another order; plans have up to two records",
     catalogue.COMMITS: _CLIENTS,
     catalogue.TRANSACTIONS: "in plans one EndTxn is late, of the first transaction, and that is committed",

@@ -96,6 +96,7 @@ class Model:
         healing: What goes on without faults; None where no goal is known.
         compiles: Whether numba compiles it; a model that is small within all of its bounds need not.
         others: Other states that it may begin in.
+        settings: Names and values of Kafka's settings that its rules go by and no state has.
     """
 
     name: str
@@ -107,6 +108,7 @@ class Model:
     healing: Healing | None = None
     compiles: bool = True
     others: tuple[State, ...] = ()
+    settings: tuple[tuple[str, str], ...] = ()
 
     @property
     def beginnings(self) -> tuple[State, ...]:

@@ -11,6 +11,7 @@ from kreplica.engine.explorer.models.kraft.goals import healing
 from kreplica.engine.explorer.models.kraft.invariants import invariants
 from kreplica.engine.explorer.models.kraft.rules import WITH_ELR, WITHOUT_ELR
 from kreplica.engine.explorer.models.kraft.state import KraftBounds, initial, layout
+from kreplica.model.settings import MIN_ISR
 
 TABLES = {
     "kraft": WITHOUT_ELR,
@@ -29,5 +30,6 @@ def model_of(name: str, bounds: KraftBounds) -> Model:
     """
     table = TABLES[name]
     checked = invariants(bounds.min_isr, table.tells_losses)
-    goes_on = healing(bounds, table)
-    return Model(name, layout(bounds), initial(bounds), actions(bounds, table), checked, healing=goes_on)
+    goes_on, settings = healing(bounds, table), ((MIN_ISR, str(bounds.min_isr)),)
+    taken = actions(bounds, table)
+    return Model(name, layout(bounds), initial(bounds), taken, checked, healing=goes_on, settings=settings)
