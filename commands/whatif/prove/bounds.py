@@ -83,8 +83,10 @@ def bounds_of(model: str, size: SizeOptions, faults: FaultOptions, settings: Seq
 
 def words_of(size: SizeOptions, faults: FaultOptions, settings: Sequence[str]) -> list[str]:
     """The bounds and settings that were given, as words of a command line."""
-    options = {**asdict(size), **asdict(faults)}
-    given = [(f"--{name.replace('_', '-')}", str(value)) for name, value in options.items() if value is not None]
+    from kreplica.engine.explorer.catalogue import option_of
+
+    bounds = {**asdict(size), **asdict(faults)}
+    given = [(option_of(name), str(value)) for name, value in bounds.items() if value is not None]
     return [word for pair in (*given, *(("--set", each) for each in settings)) for word in pair]
 
 
