@@ -26,7 +26,7 @@ REASONS: Mapping[str, str] = {
     catalogue.SETTINGS: f"{_NO_RELEASE}; plans have three replicas, and write all records together",
     catalogue.QUORUM: "no release lacks the guard, and a run elects its controllers at once, without votes",
     catalogue.PRODUCERS: "as faults of a run its steps come in another order; plans have up to two records",
-    catalogue.COMMITS: _CLIENTS,
+    catalogue.COMMITS: "in plans the application crashes once, when it has done something, and goes on as it began",
     catalogue.TRANSACTIONS: "in plans one EndTxn is late, of the first transaction, and that is committed",
     catalogue.COORDINATOR: _CLIENTS,
     catalogue.GROUP: _CLIENTS,

@@ -32,9 +32,15 @@ _ODD = {
     "torn": "readable in part:",
     "broken": "not as its producer was told:",
     "hanging": "with a transaction that nobody ended:",
+    "passed_over": "committed and never processed:",
 }
-_ALSO = {"read_twice": "read twice", "non_monotonic": "read again, further back"}
-"""Words for outcomes besides losses: records read twice or again, which many applications tolerate."""
+_ALSO = {
+    "read_twice": "read twice",
+    "non_monotonic": "read again, further back",
+    "processed_twice": "processed twice",
+    "committed_early": "committed before it was processed:",
+}
+"""Words for outcomes besides losses: records read or processed twice, which many applications tolerate."""
 _LOOKS = {"red": "bad", "yellow": "odd", "green": "good"}
 """Looks of a verdict in a picture, by its colour on a terminal."""
 
@@ -47,6 +53,7 @@ def title_of(run: Run) -> str:
 
 def verdict(run: Run) -> tuple[str, str, str]:
     """Word, colour and sentence for the outcome."""
+    from kreplica.engine.checkers.processing import processing_outcomes
     from kreplica.engine.checkers.transactions import transaction_outcomes
 
     outcome, histories = run.outcome, run.outcome.histories
@@ -57,7 +64,8 @@ def verdict(run: Run) -> tuple[str, str, str]:
         return "DIVERGED", "red", f"the logs of {', '.join(outcome.diverged)} differ below the high watermark; {told}"
     if outcome.findings:
         return "BROKEN", "red", f"{counted(len(outcome.findings), 'invariant')} broken; {told}"
-    found = asdict(histories) | asdict(transaction_outcomes(run.events))
+    seen = asdict(transaction_outcomes(run.events)) | asdict(processing_outcomes(run.events))
+    found = asdict(histories) | seen
     odd = _outcome_texts(found, _ODD)
     also = "".join(f"; {words}" for words in _outcome_texts(found, _ALSO))
     if odd:

@@ -388,6 +388,10 @@ CLIENTS = Family(
 # -- the coordinator of a transactional id
 
 
+def _no_events(_initial: State, _steps: Sequence[Taken]) -> list[Event]:
+    return []
+
+
 _Coordinated = CoordinatorBounds | GroupBounds | MembershipBounds
 
 _MAY_BE_NONE = ("faults", "time_outs")
@@ -432,7 +436,7 @@ def _coordinator_family(names: Sequence[str], faults: int) -> Family:
         begins="broker {leader} coordinates the transactional id, nobody has asked for a producer id",
         seen=coordinator_trace.seen,
         told=coordinator_trace.told,
-        events_of=client_trace.events_of,
+        events_of=_no_events,
     )
 
 
@@ -469,7 +473,7 @@ def _group_family(
         begins="the group is empty, every client is about to join",
         seen=seen,
         told=told,
-        events_of=client_trace.events_of,
+        events_of=_no_events,
         node="client",
     )
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from kreplica.engine.checkers.processing import processing_outcomes
 from kreplica.engine.checkers.transactions import transaction_outcomes
 from kreplica.engine.explorer import catalogue
 from kreplica.engine.explorer.catalogue import ABOUT
@@ -13,7 +14,7 @@ from kreplica.engine.plans.file import PlanFile
 from kreplica.engine.setup import KAFKAS_OWN
 from kreplica.engine.trace import LEADER, Event, Kind, text_of
 from kreplica.scenarios import scenario_named
-from kreplica.scenarios.client_counterexamples import producers, transactions
+from kreplica.scenarios.client_counterexamples import commits, producers, transactions
 from kreplica.scenarios.playing import Run, play_file
 from kreplica.scenarios.replay import Replay
 
@@ -24,17 +25,22 @@ HARMS: Mapping[str, Callable[[Run], Sequence[str]]] = {
     "in-order": lambda run: run.outcome.histories.reordered,
     "ends-as-asked": lambda run: transaction_outcomes(run.events).broken,
     "not-half-visible": lambda run: transaction_outcomes(run.events).torn,
+    "nothing-skipped": lambda run: processing_outcomes(run.events).passed_over,
+    "processed-once": lambda run: processing_outcomes(run.events).processed_twice,
+    "commit-behind": lambda run: processing_outcomes(run.events).committed_early,
 }
 """For each invariant what a run comes to that breaks it."""
 PLANS: Mapping[str, Callable[[Model, Sequence[Taken]], PlanFile | None]] = {
     catalogue.PRODUCERS: producers.producer_plan,
     catalogue.TRANSACTIONS: transactions.transaction_plan,
+    catalogue.COMMITS: commits.commit_plan,
 }
 """By subject of a model, the plan of a counterexample."""
 MENDS: Mapping[str, Mapping[str, str]] = {**producers.MENDS, **transactions.MENDS}
 WHERE: Mapping[str, str] = {
     catalogue.PRODUCERS: "brokers 1 to 3; broker 1 leads",
     catalogue.TRANSACTIONS: "broker 1 coordinates, broker 2 leads debit, broker 3 credit",
+    catalogue.COMMITS: "broker 1 leads, broker 3 coordinates the group",
 }
 """The clusters in words."""
 
@@ -48,25 +54,49 @@ def replay_of_clients(model: Model, invariant: str, steps: Sequence[Taken]) -> R
         steps: The counterexample.
     """
     subject = ABOUT[model.name].subject
-    file = PLANS[subject](model, steps) if subject in PLANS else None
-    run = None if file is None else _played(file, invariant, story(events_of(model.initial, steps)))
-    if file is None or run is None:
+    file = PLANS[subject](model, steps)
+    run = None if file is None else play_file(scenario_named(file.scenario), file)
+    if file is None or run is None or not HARMS[invariant](run):
         return None
+    wanted = story(model, events_of(model.initial, steps))
+    if story(model, run.events)[: len(wanted)] != wanted:
+        return None
+    found = _kept(model, invariant, file, run)
+    return None if HARMS[invariant](found.mended) else found
+
+
+def _kept(model: Model, invariant: str, file: PlanFile, run: Run) -> Replay:
+    """The run beside one in which the invariant is to be kept, by a setting or another application."""
+    subject = ABOUT[model.name].subject
+    if subject == catalogue.COMMITS:
+        other, words = commits.kept_by(model.name, invariant, file)
+        return Replay(file, run, play_file(scenario_named(other.scenario), other), WHERE[subject], otherwise=[words])
     mends = MENDS[invariant]
-    mended = play_file(scenario_named(file.scenario), file, others=mends)
-    return None if HARMS[invariant](mended) else Replay(file, run, mended, WHERE[subject], mends)
+    return Replay(file, run, play_file(scenario_named(file.scenario), file, others=mends), WHERE[subject], mends)
 
 
-def _played(file: PlanFile, invariant: str, wanted: Sequence[Moment]) -> Run | None:
-    """A run of the plan; None if it has not begun as the counterexample goes, or breaks nothing."""
-    run = play_file(scenario_named(file.scenario), file)
-    same = story(run.events)[: len(wanted)] == list(wanted)
-    return run if same and HARMS[invariant](run) else None
+def story(model: Model, events: Iterable[Event]) -> list[Moment]:
+    """Moments of clients and of what leaders wrote, in order: a counterexample and its run have the same.
 
+    Commits are among them where an application makes them: with enable.auto.commit a poll without records makes more.
 
-def story(events: Iterable[Event]) -> list[Moment]:
-    """Moments of clients and of what leaders wrote, in order: a counterexample and its run have the same."""
+    Args:
+        model: The model.
+        events: Of the counterexample, or of its run.
+    """
+    if ABOUT[model.name].subject == catalogue.COMMITS:
+        return list(_processing(events, by_hand=model.name in commits.BY_HAND))
     return [moment for event in events if (moment := _moment(event)) is not None]
+
+
+def _processing(events: Iterable[Event], by_hand: bool) -> Iterator[Moment]:
+    committed = 0
+    for event in events:
+        if event.kind in (Kind.CONSUMED, Kind.PROCESSED, Kind.CRASHED):
+            yield event.kind, event.node, event.values
+        elif event.kind == Kind.OFFSET_COMMITTED and by_hand and event.values[2] > committed:
+            committed = event.values[2]
+            yield event.kind, event.node, event.values[:3]
 
 
 def _moment(event: Event) -> Moment | None:

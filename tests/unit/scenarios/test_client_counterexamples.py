@@ -45,6 +45,10 @@ BROKEN = {
     "retries": {"no-duplicate": ("m1",), "in-order": ("m1",)},
     "retries-one": {"no-duplicate": ("m1",)},
     "end-txn-1": {"ends-as-asked": ("transfer 2",), "not-half-visible": ("transfer 2",)},
+    "commit-before": {"commit-behind": ("m1",), "nothing-skipped": ("m1",)},
+    "commit-after": {"processed-once": ("m1",)},
+    "commit-auto": {"processed-once": ("m1",)},
+    "commit-handed-over": {"commit-behind": ("m1", "m2"), "nothing-skipped": ("m1",), "processed-once": ("m1",)},
 }
 """By model and invariant, what the run comes to."""
 
@@ -57,14 +61,14 @@ def test_a_run_goes_as_the_counterexample_does_and_comes_to_the_same(name: str, 
     replays = replays_of(model, found)
     assert set(replays) == set(found), "each is played"
     for invariant, replay in replays.items():
-        wanted = story(events_of(model.initial, found[invariant]))
+        wanted = story(model, events_of(model.initial, found[invariant]))
         assert wanted
-        assert story(replay.run.events)[: len(wanted)] == wanted
+        assert story(model, replay.run.events)[: len(wanted)] == wanted
         assert HARMS[invariant](replay.run) == BROKEN[name][invariant]
         assert HARMS[invariant](replay.mended) == ()
         assert replay.run.missed == replay.mended.missed == ()
         read = plan_file_from_json(plan_file_to_json(replay.file), "")
-        assert story(play_file(scenario_named(read.scenario), read).events) == story(replay.run.events)
+        assert story(model, play_file(scenario_named(read.scenario), read).events) == story(model, replay.run.events)
 
 
 LATE_BEFORE = (("send",), ("break",), ("arrive-late",), ("send-again", 0), ("arrive",))
@@ -89,8 +93,8 @@ def test_any_order_of_what_is_late_is_a_plan(choices: Sequence[tuple[str | int, 
     steps = taken(model, choices)
     replay = replay_of_clients(model, "no-duplicate", steps)
     assert replay is not None
-    wanted = story(events_of(model.initial, steps))
-    assert story(replay.run.events)[: len(wanted)] == wanted
+    wanted = story(model, events_of(model.initial, steps))
+    assert story(model, replay.run.events)[: len(wanted)] == wanted
     assert sum(kind == Kind.APPENDED for kind, _, _ in wanted) > 1
 
 
@@ -108,9 +112,23 @@ def test_a_late_end_goes_in_a_run_as_in_the_model(case: str) -> None:
     steps = taken(model, LATE_ENDS[case])
     file = transaction_plan(model, steps)
     assert file is not None
-    wanted = story(events_of(model.initial, steps))
+    wanted = story(model, events_of(model.initial, steps))
     run = play_file(scenario_named(file.scenario), file)
-    assert story(run.events)[: len(wanted)] == wanted
+    assert story(model, run.events)[: len(wanted)] == wanted
+
+
+def test_what_is_done_before_a_crash_is_what_the_crash_waits_for() -> None:
+    """Of two records the first is done and committed, the second done: only the second is done twice."""
+    model = model_of("commit-after", ClientBounds(2, 1))
+    done = (("poll",), ("process", 0), ("commit",), ("poll",), ("process", 1), ("crash",), ("poll",), ("process", 1))
+    steps = taken(model, done)
+    replay = replay_of_clients(model, "processed-once", steps)
+    assert replay is not None
+    assert HARMS["processed-once"](replay.run) == ("m2",)
+    wanted = story(model, events_of(model.initial, steps))
+    assert story(model, replay.run.events)[: len(wanted)] == wanted
+    twice = (*done[:5], ("commit",), ("crash",), *done[:1])
+    assert replay_of_clients(model, "processed-once", taken(model, twice[:7])) is None, "nothing is done twice"
 
 
 def test_what_a_run_does_in_another_order_has_no_plan() -> None:

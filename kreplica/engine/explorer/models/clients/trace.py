@@ -6,14 +6,15 @@ from collections.abc import Sequence
 
 from kreplica.engine.explorer.layout import State
 from kreplica.engine.explorer.model import Taken
+from kreplica.engine.explorer.models.clients.commits import CommitsState
 from kreplica.engine.explorer.models.clients.retries import RetriesState
-from kreplica.engine.explorer.models.clients.traces import producers, transactions
+from kreplica.engine.explorer.models.clients.traces import commits, producers, transactions
 from kreplica.engine.explorer.models.clients.transactions import TransactionsState
 from kreplica.engine.trace import Event
 
 
 def events_of(initial: State, steps: Sequence[Taken]) -> list[Event]:
-    """The events of a counterexample; none of a model that has no trace.
+    """The events of a counterexample.
 
     Args:
         initial: The state that it begins in.
@@ -21,6 +22,7 @@ def events_of(initial: State, steps: Sequence[Taken]) -> list[Event]:
     """
     if isinstance(initial, RetriesState):
         return producers.events_of(initial, steps)
-    if isinstance(initial, TransactionsState):
-        return transactions.events_of(initial, steps)
-    return []
+    if isinstance(initial, CommitsState):
+        return commits.events_of(initial, steps)
+    assert isinstance(initial, TransactionsState)
+    return transactions.events_of(initial, steps)

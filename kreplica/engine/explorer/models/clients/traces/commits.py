@@ -1,0 +1,51 @@
+"""Counterexamples of consumers that commit, as traces: one application of a group, and the group's coordinator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kreplica.engine.explorer.model import Taken
+from kreplica.engine.explorer.models.clients.commits import CommitsState
+from kreplica.engine.explorer.models.clients.traces.change import Change
+from kreplica.engine.trace import Event, Kind
+
+CONSUMER, COORDINATOR, GROUP, ORDERS = "consumer-a", "broker-3", "billing", "orders-0"
+"""The application, the coordinator of its group, and the partition that it reads."""
+
+
+def events_of(initial: CommitsState, steps: Sequence[Taken]) -> list[Event]:
+    """The events of a counterexample.
+
+    Args:
+        initial: The state that it begins in.
+        steps: Its actions.
+    """
+    found, before = list[Event](), initial
+    for number, step in enumerate(steps, 1):
+        found += _Commits(number, before, step).events()
+        before = step.state
+    return found
+
+
+class _Commits(Change):
+    """An action of the application."""
+
+    def __init__(self, number: int, before: CommitsState, step: Taken) -> None:
+        super().__init__(number, step)
+        self.before = before
+        self.after: CommitsState = step.state
+
+    def events(self) -> Iterator[Event]:
+        """The events, in order: of the application, and its commit."""
+        if self.name == "poll":
+            at = self.before.position[0]
+            yield self.event(Kind.CONSUMED, CONSUMER, ORDERS, at, f"m{at + 1}", GROUP)
+        elif self.name == "process":
+            at = self.chosen[0]
+            yield self.event(Kind.PROCESSED, CONSUMER, ORDERS, at, f"m{at + 1}", GROUP, "done")
+        elif self.name == "crash":
+            yield self.event(Kind.CRASHED, CONSUMER, False)
+            yield self.event(Kind.STARTED, CONSUMER)
+        if self.after.committed != self.before.committed:
+            yield self.message(COORDINATOR, CONSUMER, "OffsetCommit")
+            yield self.event(Kind.OFFSET_COMMITTED, COORDINATOR, GROUP, ORDERS, self.after.committed[0], "")
