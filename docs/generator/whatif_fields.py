@@ -44,9 +44,10 @@ _PROVE_REMARK = (
 )
 _REPLAYS_REMARK = (
     "`replays` has, by invariant, the counterexamples that could be played as faults: plan (its steps in words) and"
-    " runs, one under a release that is like the model and one under a release, or with a setting, that mends it:"
-    " kafka_version, settings, lost (records), broken (invariants of the run), trace_hash. `without_plan` has, by"
-    " invariant or goal, why each of the others is not played."
+    " runs, one under a release that is like the model and one under a release, or with a setting or another client,"
+    " that mends it: kafka_version, settings, verdict (in words, as the screen has it), lost (records), broken"
+    " (invariants of the run), trace_hash. `without_plan` has, by invariant or goal, why each of the others is not"
+    " played."
 )
 _VALIDATE_REMARK = (
     "`summary` has verdict (valid, refused or incomplete), from_offset, next_offset, kafka_version (the release whose"

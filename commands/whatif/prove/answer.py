@@ -53,9 +53,13 @@ def _replay(replay: Replay) -> Row:
 
 
 def _outcome(run: Run) -> Row:
+    from commands.whatif.run.verdict import verdict
+
+    word, _, sentence = verdict(run)
     return {
         "kafka_version": run.version.name,
         "settings": {name: str(value) for name, value in run.settings.items()},
+        "verdict": f"{word}: {sentence}",
         "lost": list(run.outcome.histories.lost),
         "broken": list(dict.fromkeys(str(found.invariant) for found in run.outcome.findings)),
         "trace_hash": run.outcome.trace_hash,

@@ -393,6 +393,11 @@ def test_a_model_of_clients_and_one_of_the_quorum(kreplica: Kreplica) -> None:
     assert "the delayed request of transaction 1 arrives" in done.out
     assert "transfer: transaction 1 committed" in done.out.partition("The same as a diagram")[2]
     assert "4.3, transaction.version=2: SAFE" in done.out
+    torn, whole = answer(kreplica("whatif", "prove", "--model", "end-txn-1", "-o", "json"))["replays"]["ends-as-asked"][
+        "runs"
+    ]
+    assert torn["verdict"].startswith("ODD: readable in part: transfer 2")
+    assert whole["verdict"].startswith("SAFE: nothing lost")
     refused = kreplica("whatif", "prove", "--model", "end-txn-2", "--records", "4")
     assert (refused.code, "end-txn-2 has room for 3 records and 3 faults" in refused.err) == (2, True)
     words = ("--log", "1", "--epochs", "1", "--fences", "0", "--invariant", "one-leader")

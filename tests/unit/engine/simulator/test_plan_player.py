@@ -92,6 +92,12 @@ def test_what_is_under_way_on_a_connection_that_breaks_arrives_and_is_sent_again
     assert duplicates == [max(again, arrives)]
 
 
+def test_the_connection_to_another_broker_goes_on() -> None:
+    events = play(UNDER_WAY, Step(At(BROKEN), BreakConnection("producer", "broker-2", 700_000)))
+    assert retried(events) == []
+    assert at_the_leader(events)[0] == ("m1", SECOND + 200_500)
+
+
 def test_an_answer_is_lost_with_its_connection() -> None:
     arrived = Step(When(Kind.APPENDED, "broker-1", after=1), BreakConnection("*", "producer"))
     events = play(arrived)
