@@ -20,6 +20,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -28,10 +29,11 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from conformance.supervisor import wait_for_all
 
 import kreplica
-from kreplica.errors import KreplicaError
+from kreplica.errors import KreplicaError, SandboxError
 from kreplica.sandbox import Links, Mode, ProcessState, Sandbox, SandboxSettings, start
 from kreplica.sandbox.servers.nodes import ZOOKEEPER_ID
 from kreplica.sources.kafka.connections.failures import BrokerFailure
+from real_clusters.lost_disks import lose_disk
 from real_clusters.moves import connection_to, start_move
 
 LAG = {"replica.lag.time.max.ms": "4000"}
@@ -71,6 +73,8 @@ class Faults:
             [
                 ("kill", self._kill),
                 ("shut down", self._shut_down),
+                ("lose a disk", self._lose_disk),
+                ("unregister", self._unregister),
                 ("pause", self._pause),
                 ("start", self._start),
                 ("start", self._start),
@@ -133,6 +137,19 @@ class Faults:
 
     def _shut_down(self) -> bool:
         return self._taken_down(self.sandbox.shut_down)
+
+    def _lose_disk(self) -> bool:
+        return self._taken_down(partial(lose_disk, self.sandbox))
+
+    def _unregister(self) -> bool:
+        """An operator gives up a broker that is down; it registers anew when it starts."""
+        if not self.down or self.sandbox.mode is Mode.ZOOKEEPER:
+            return False
+        broker = self.random.choice(sorted(self.down))
+        result = self.sandbox.tool("cluster", "unregister", "--id", str(broker))
+        if "no longer registered" not in result:
+            raise SandboxError(f"broker {broker} was not unregistered", result)
+        return True
 
     def _pause(self) -> bool:
         broker = self.random.choice(self._running())
@@ -226,12 +243,14 @@ def main() -> int:
     asked.add_argument("--mode", choices=[*Mode], default=Mode.KRAFT)
     asked.add_argument("--minutes", type=float, default=30)
     asked.add_argument("--seed", type=int, default=int(time.time()))
+    asked.add_argument("--kafka-version", default="", help="a release of the sandbox")
     given = asked.parse_args()
     mode = Mode(given.mode)
     print(f"{mode}, seed {given.seed}, {given.minutes} minutes", flush=True)
     settings = SandboxSettings(
         name="traces",
         mode=mode,
+        release=given.kafka_version,
         brokers=len(BROKERS),
         controllers=1 if mode is Mode.KRAFT else 0,
         broker_settings=LAG | SESSIONS[mode],

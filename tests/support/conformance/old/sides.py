@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import re
-import shutil
 from collections.abc import Mapping
 from dataclasses import replace
+
+from real_clusters.lost_disks import lose_disk
 
 from conformance import script
 from conformance.engine_side import EngineSide
@@ -17,9 +17,7 @@ from conformance.sweep import Cast
 from kreplica.engine import fault_plan
 from kreplica.engine.simulator.plan_player import act
 from kreplica.engine.trace import Kind
-from kreplica.formats.log_directory.meta_properties import META_PROPERTIES
-from kreplica.sandbox import Links, Mode, Sandbox
-from kreplica.sandbox.servers.formatting import new_id
+from kreplica.sandbox import Links, Sandbox
 
 Number = tuple[int, ...]
 
@@ -131,15 +129,7 @@ class OldReal(RealSide):
         return "Added fetcher" in line and f"{self._topic}-0" in line
 
     def _losedisk(self, action: LoseDisk) -> None:
-        broker = self._cast.real[action.broker]
-        self._sandbox.kill(broker)
-        for directory in self._sandbox.folder.glob(f"broker-{broker}/data-*"):
-            properties = directory / META_PROPERTIES
-            told = properties.read_text(encoding="ascii") if self._sandbox.mode is Mode.KRAFT else ""
-            shutil.rmtree(directory)
-            directory.mkdir()
-            if told:  # with ZooKeeper a broker formats by itself
-                properties.write_text(re.sub(r"(?m)^(directory\.id)=.*$", rf"\1={new_id()}", told), encoding="ascii")
+        lose_disk(self._sandbox, self._cast.real[action.broker])
 
     def _elect(self, kind: str) -> None:
         """Asks as kafka-preferred-replica-election.sh did before 2.4, through ZooKeeper."""
