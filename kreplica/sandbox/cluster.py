@@ -27,6 +27,7 @@ from kreplica.sandbox.distribution.tools import (
     main_class,
     run_tool,
     short_name,
+    with_servers,
 )
 from kreplica.sandbox.launch import remove_sandbox, start_and_record
 from kreplica.sandbox.processes import ProcessState, exclusive, send, state_of, wait_for_end
@@ -490,13 +491,14 @@ class Sandbox:
         """
         class_path = self.folder / "class-path.args"
         release = release_named(self.kafka_version)
-        program = [main_class(tool, class_path_of(release.name))]
+        servers: list[str] = []
         if not release.tools_ask_brokers and short_name(tool) in ZOOKEEPER_TOOLS:
-            program += ["--zookeeper", self.zookeeper_connect]
+            servers = ["--zookeeper", self.zookeeper_connect]
         elif short_name(tool) in CLUSTER_TOOLS:
-            program += ["--bootstrap-server", self.live_bootstrap_servers()]
+            servers = ["--bootstrap-server", self.live_bootstrap_servers()]
+        program = [main_class(tool, class_path_of(release.name)), *with_servers(tool, servers, arguments)]
         logging = write_tool_logging(self.kafka_version, self.folder)
-        return run_tool(Path(self._state.java), class_path, logging, [*program, *arguments], timeout)
+        return run_tool(Path(self._state.java), class_path, logging, program, timeout)
 
     def tool(self, tool: str, *arguments: str, timeout: float = 60.0) -> str:
         """Run one of Kafka's own tools as ``run_tool`` does and return its standard output.

@@ -35,6 +35,8 @@ LOCAL_TOOLS = {
     "dump-log": "org.apache.kafka.tools.DumpLogSegments",
     "storage": "kafka.tools.StorageTool",
 }
+SERVERS_BEHIND_SUBCOMMAND = {"cluster"}
+"""Tools whose subcommands take ``--bootstrap-server``; the others take it before theirs."""
 ZOOKEEPER_TOOLS = {"configs", "reassign-partitions", "topics"}
 """Tools that asked ZooKeeper before Kafka 2.2."""
 
@@ -86,6 +88,19 @@ def _classes_of(jar: Path) -> list[str]:
 def short_name(tool: str) -> str:
     """A tool's name without what Kafka's scripts have around it."""
     return tool.removeprefix("kafka-").removesuffix(".sh")
+
+
+def with_servers(tool: str, servers: list[str], arguments: Iterable[str]) -> list[str]:
+    """Return a tool's arguments with the option that names servers where the tool takes it.
+
+    Args:
+        tool: Its name, as ``main_class`` takes it.
+        servers: The option and its value; empty for a tool that takes none.
+        arguments: The others.
+    """
+    words = list(arguments)
+    place = 1 if short_name(tool) in SERVERS_BEHIND_SUBCOMMAND else 0
+    return [*words[:place], *servers, *words[place:]]
 
 
 def run_tool(java: Path, class_path: Path, logging: str, program: list[str], timeout: float) -> ToolResult:

@@ -6,8 +6,9 @@ The trace is the metadata log in KRaft mode, and ZooKeeper's transaction logs in
 
 Brokers are killed, paused beyond their session, shut down and started again; links between them, and to ZooKeeper, are
 cut in one direction and restored; leaders are elected, cleanly and not; replicas are moved and moves cancelled;
-min.insync.replicas and unclean.leader.election.enable change. The faults are those of the seed; what comes of them
-depends on the machine. Exits 0 if every decision is explained.
+min.insync.replicas and unclean.leader.election.enable change. Disks are lost; in KRaft brokers that are down are
+unregistered. The faults are those of the seed; what comes of them depends on the machine. Exits 0 if every decision is
+explained.
 """
 
 from __future__ import annotations

@@ -104,16 +104,21 @@ def _registration_fault(record: BrokerRecord, known: BrokerState | None, first_o
 
 
 def leaving_before(record: BrokerRecord, known: BrokerState | None, version: Version) -> Leaving | None:
-    """The broker that left ISRs by the records before this one; None if this one closes no such operation."""
+    """The broker that left ISRs by the records before this one; None if this one closes no such operation.
+
+    One that was unregistered may have lost records when it registers again: it leaves the ELRs that it is in still
+    (ClusterControlManager.registerBroker).
+    """
+    anew = known is None or record.epoch != known.epoch
+    if record.registers and anew and version.restarted_leave_isrs:
+        unclean = (True, False) if version.elr else (False,)
+        return Leaving(record.broker, TraceRule.broker_restarted, unclean)
     if known is None:
         return None
     if record.fences:
         return Leaving(record.broker, TraceRule.broker_fenced)
     if record.unregisters:
         return Leaving(record.broker, TraceRule.broker_unregistered)
-    if record.registers and record.epoch != known.epoch and version.restarted_leave_isrs:
-        unclean = (True, False) if version.elr else (False,)
-        return Leaving(record.broker, TraceRule.broker_restarted, unclean)
     if record.directories is not None and (failed := frozenset(known.directories) - record.directories):
         return Leaving(record.broker, TraceRule.directory_failed, directories=failed)
     return None

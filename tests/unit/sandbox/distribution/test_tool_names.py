@@ -8,7 +8,7 @@ from zipfile import ZipFile
 import pytest
 
 from kreplica.errors import SandboxError
-from kreplica.sandbox.distribution.tools import main_class
+from kreplica.sandbox.distribution.tools import main_class, with_servers
 
 NEW, OLD = "org.apache.kafka.tools.TopicCommand", "kafka.admin.TopicCommand"
 
@@ -40,3 +40,15 @@ def test_no_such_tool(tmp_path: Path) -> None:
         main_class("kafka-no-such", [])
     with pytest.raises(SandboxError, match="this Kafka has no tool 'share-groups' yet"):
         main_class("share-groups", [jar(tmp_path, OLD, "another.ShareGroupCommand")])
+
+
+def test_subcommands_of_the_cluster_tool_take_the_servers_themselves() -> None:
+    servers = ["--bootstrap-server", "b:1"]
+    assert with_servers("kafka-cluster.sh", servers, ["unregister", "--id", "2"]) == [
+        "unregister",
+        *servers,
+        "--id",
+        "2",
+    ]
+    assert with_servers("cluster", servers, []) == servers
+    assert with_servers("features", servers, ["describe"]) == [*servers, "describe"]

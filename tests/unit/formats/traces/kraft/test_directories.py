@@ -89,6 +89,13 @@ def test_real_controllers_when_it_is_back_before_its_session_is_over(release: st
     assert rules[rules.index("directory-assigned") + 1] == "directory-failed"
 
 
+def test_a_broker_that_was_unregistered_leaves_its_elrs_as_it_registers_again(tmp_path: Path) -> None:
+    """Random faults of 4.2.0: ClusterControlManager.registerBroker, a broker epoch that none was known before."""
+    found = kreplica.whatif_validate([str(unpacked("4.2.0-unregistered", tmp_path))])
+    assert [row.refused for row in found.refused] == []
+    assert {row.rule for row in found.rows if row.offset in (354, 355, 566, 567, 568)} == {"broker-restarted"}
+
+
 def test_a_directory_that_is_not_registered_goes_with_a_broker_that_leaves() -> None:
     elsewhere = replace(assigned(BEFORE), directories=["unknown", "one"])
     made = step(BEFORE, elsewhere, "4.3")
