@@ -199,7 +199,7 @@ def test_the_story_of_the_last_replica_standing(kreplica: Kreplica) -> None:
     assert rows[-1]["brokers"][0]["log"] == []
     told = kreplica("whatif", "prove", *words).out
     assert "broker-1: crashed, disk lost" in told
-    assert "kreplica whatif prove --model kip-966" in told
+    assert "kreplica whatif prove --model kraft --in-sync 2 --fences 1 --save-plan plan.json" in told
 
 
 def test_requests_for_an_isr_that_are_under_way(kreplica: Kreplica) -> None:
