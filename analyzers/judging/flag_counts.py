@@ -12,16 +12,18 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import functions as F  # noqa: N812
 
 from analyzers.judging.findings import EPOCHS, NUMBER, UNKNOWN, Gather, Judged
 from analyzers.judging.flags import FLAGS
+from analyzers.judging.topic_counts import topic_counts, whole_lives
 from analyzers.reading.frames import CLUSTER, FIRST, LAST
 from kreplica.model.predicates.expressions import Expression
 from kreplica.model.predicates.partitions import PREDICATES
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from numpy.typing import NDArray
     from pyspark.sql import DataFrame
 
@@ -109,13 +111,13 @@ class FlagCounts:
 
 
 def flag_counts(
-    rows: DataFrame, of_topics: DataFrame, judged: Judged, gather: Gather, cluster: NDArray[np.int64]
+    rows: DataFrame, of_topics: DataFrame | None, judged: Judged, gather: Gather, cluster: NDArray[np.int64]
 ) -> FlagCounts:
-    """Counts rows by their flags, and topics, in one query.
+    """Counts rows by their flags, and topics, in one query; in another one topics that the first could not tell.
 
     Args:
         rows: Classified rows of topics with NUMBER.
-        of_topics: The same, or fewer that are there for as long.
+        of_topics: The same, or fewer that are there for as long. If None, rows are of one partition each, and last.
         judged: The rules.
         gather: How rows are gathered over time.
         cluster: Number of the cluster of each observation.
@@ -127,9 +129,18 @@ def flag_counts(
         _KNOWN: F.when(epochs.isNotNull(), F.col(NUMBER)).otherwise(zero),
     }
     by_flags = gather(rows, [FLAGS], sums, {}).select(FIRST, LAST, FLAGS, *sums)
-    present = gather(of_topics, ["topic"], {NUMBER: F.col(NUMBER)}, {})
-    topics = present.groupBy(CLUSTER, FIRST, LAST).agg(F.count(F.lit(1)).alias(NUMBER))
+    topics = whole_lives(rows) if of_topics is None else topic_counts(of_topics, gather)
+    table = by_flags.unionAll(_without_flags(topics)).toArrow()
+    untold = np.unique(cluster[table.filter(pc.is_null(table[NUMBER]))[FIRST].to_numpy()])
+    if len(untold):
+        exact = topic_counts(rows.where(F.col(CLUSTER).isin(untold.tolist())), gather)
+        other = pc.or_(pc.is_valid(table[FLAGS]), pa.array(~np.isin(cluster[table[FIRST].to_numpy()], untold)))
+        table = pa.concat_tables([table.filter(other), _without_flags(exact).toArrow().cast(table.schema)])
+    return FlagCounts(judged, cluster, table)
+
+
+def _without_flags(topics: DataFrame) -> DataFrame:
+    """Numbers of topics as rows of the table."""
     nothing = F.lit(None).cast("bigint")
-    none = [nothing.alias(name) for name in (EPOCHS, _KNOWN)]
-    both = by_flags.unionAll(topics.select(FIRST, LAST, nothing.alias(FLAGS), NUMBER, *none))
-    return FlagCounts(judged, cluster, both.toArrow())
+    names = (FLAGS, NUMBER, EPOCHS, _KNOWN)
+    return topics.select(FIRST, LAST, *(F.col(NUMBER) if name == NUMBER else nothing.alias(name) for name in names))

@@ -116,7 +116,10 @@ class Judging:
     @cached_property
     def _flag_counts(self) -> FlagCounts:
         cluster = np.array([place.cluster for place in self._fleet.timeline.places], np.int64)
-        return flag_counts(self._by_topic, self._of_topics, self._judged, self._gather, cluster)
+        # Where no rule has topics gathered anyway, single partitions tell when topics are there.
+        single = self._fleet.lasting and not self._judged.by_topic
+        topics = None if single else self._of_topics
+        return flag_counts(self._by_topic, topics, self._judged, self._gather, cluster)
 
     def _doubtful(self) -> set[int]:
         """Clusters in which something is broken by a rule that some observation does not tell of everything."""
