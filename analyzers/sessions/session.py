@@ -24,6 +24,7 @@ from analyzers.sessions.class_path import class_path
 from analyzers.sessions.executors import ExecutorWatch, await_executor
 from analyzers.sessions.failures import cause_of, explained, refused_setting, words_of
 from analyzers.sessions.jvm import LOGGING, Jvm, SubmittersJvm, no_remarks
+from analyzers.sessions.unextended import begin_unextended
 from kreplica.errors import KreplicaError, MissingExtraError, UnreachableError, UsageError
 from kreplica.system.environment import SAFE_PATH, environment, restored
 from kreplica.system.packages import line_that_adds
@@ -45,9 +46,10 @@ FEW_ROWS = 10_000
 ROWS_A_PIECE = 200_000
 FEWEST_PIECES, MOST_PIECES = 2, 400
 """Numbers of partitions of a shuffle; Spark coalesces small ones."""
-PLANNED_ONCE = 3_000_000
-"""Up to so many rows Spark plans a job once, not again after each stage, and kept rows are not coded by column: either
-takes it longer than such stages do. Kept as they are, so many rows are some 750 MB."""
+KEPT_ROW_BYTES = 256
+"""Memory of a row that is kept as it is."""
+KEPT_SHARE = 3
+"""A third of the memory may be full of kept rows; Spark has six tenths of it for these and for what it works on."""
 
 _LARGEST_METHOD = "spark.sql.codegen.hugeMethodLimit"
 _PAGE = "spark.buffer.pageSize"
@@ -82,12 +84,14 @@ _WORKERS = {f"spark.executorEnv.{name}": value for name, value in SAFE_PATH.item
 """Python workers of a standalone master inherit nothing of this process."""
 _ANY_METHOD = "-XX:-DontCompileHugeMethods"
 _CHEAP_JVM = (
-    f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:MetaspaceSize=256m -XX:ReservedCodeCacheSize=240m {_ANY_METHOD}"
+    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:InitialRAMPercentage=5 -XX:MetaspaceSize=256m"
+    f" -XX:ReservedCodeCacheSize=240m {_ANY_METHOD}"
 )
 """A JVM that runs for seconds spends most of them on optimizing its code and on threads that collect garbage. One that
 does not optimize has room for 48 MB of code, which a session of several audits fills; and it compiles a large method as
 fast as several small ones, so that a row goes through a stage at once and is not copied at each of its steps. Its
-23,000 classes take more than the 21 MB from which on it would collect all garbage each time that these have grown."""
+23,000 classes take more than the 21 MB from which on it would collect all garbage each time that these have grown. A
+heap that begins with a twentieth of the machine, not with a sixty-fourth, is collected a third as often."""
 _DRIVER_OPTIONS, _EXECUTOR_OPTIONS = "spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions"
 _LOGGERS = ("py4j", "DataFrameQueryContextLogger", "SQLQueryContextLogger", "pyspark.sql.connect.client.logging")
 """Loggers that print messages which also arrive as exceptions."""
@@ -111,7 +115,7 @@ _kept: WeakKeyDictionary[SparkSession, list[Callable[[], object]]] = WeakKeyDict
 def kept(frame: DataFrame) -> DataFrame:
     """The rows, computed once and kept by Spark until their session ends: a server outlives it.
 
-    Of up to PLANNED_ONCE rows Spark forgets how they came about: to plan what is asked of them takes half as long
+    Of up to ``planned_once`` rows Spark forgets how they came about: to plan what is asked of them takes half as long
     without. On other machines it has to know, since a lost executor takes its rows along.
     """
     session = frame.sparkSession
@@ -188,13 +192,22 @@ def settings_for(partitions: int, remote: str | None = None, *, conditions: bool
     settings = {"spark.sql.shuffle.partitions": str(pieces)}
     if not conditions:
         settings |= _NEVER_FAILING
-    if partitions <= PLANNED_ONCE:
+    if partitions <= planned_once():
         settings |= _ONE_PLAN
     if partitions <= FEW_ROWS:
         settings |= _STEP_BY_STEP
     if partitions <= SMALL_FLEET and remote is None:
         settings |= {_DRIVER_OPTIONS: _CHEAP_JVM, _EXECUTOR_OPTIONS: _CHEAP_JVM}
     return settings
+
+
+def planned_once() -> int:
+    """Most rows for which Spark plans a job once, not again after each stage, and keeps rows as they are.
+
+    Kept rows are coded by column otherwise, and decoded whenever they are asked for: 8 us of a processor for each, half
+    as much again as all its tasks take. So only rows for which there is no memory are.
+    """
+    return _driver_gibibytes() * 2**30 // KEPT_SHARE // KEPT_ROW_BYTES
 
 
 def require_pyspark() -> None:
@@ -262,18 +275,19 @@ def _prepared(master: str) -> dict[str, str | None]:
 
 def _start(jvm: Jvm, master: str, values: dict[str, str], asked: Mapping[str, str]) -> SparkSession:
     from py4j.protocol import Py4JError
+    from pyspark import SparkConf, SparkContext
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
     values[_DRIVER_OPTIONS] = f"-Dlog4j2.configurationFile={LOGGING.as_uri()} {values[_DRIVER_OPTIONS]}".strip()
+    wanted = {"spark.app.name": "kreplica audit", **values}
+    options = {"spark.master": master, **{name: one for name, one in wanted.items() if name not in jvm.settings}}
     builder: Any = SparkSession.builder
-    builder = builder.master(master)
-    for name, value in {"spark.app.name": "kreplica audit", **values}.items():
-        if name not in jvm.settings:
-            builder = builder.config(name, value)
     try:
         with jvm.starting():
-            session: SparkSession = builder.getOrCreate()
+            if not isinstance(jvm, SubmittersJvm) and SparkContext._active_spark_context is None:
+                begin_unextended(SparkContext(conf=SparkConf().setAll(list(options.items()))))
+            session: SparkSession = builder.config(map=options).getOrCreate()
     except (PySparkException, Py4JError, ConnectionError, EOFError) as error:
         raise _start_failure(master, words_of(error), asked, jvm.lost()) from None
     return session

@@ -142,6 +142,7 @@ def audit(
     from commands.shared.printing.progress import Progress
     from kreplica.fleet.baseline import read_baseline
     from kreplica.health.rules import Severity
+    from kreplica.system.packages import left_out
     from kreplica.system.processes import processors
 
     beside = {"--per-snapshot": per_snapshot, "--counts": counts, "--out": out is not None}
@@ -155,6 +156,8 @@ def audit(
     selection = select_fleet(with_sample(folders), wanted.wanted(), strict=strict)
     refuse_without_history(criteria, history=isinstance(selection, HistorySelection))
     with ExitStack() as afterwards, ExitStack() as running:
+        if session.remote is None:  # PySpark imports it where it is there, and only its client of Connect needs it
+            running.enter_context(left_out("pandas"))
         with Progress() as progress:
             progress.say("judging by rules over time")
             over_time = judge_over_time(

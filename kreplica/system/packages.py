@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from importlib.abc import MetaPathFinder
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
@@ -75,3 +77,32 @@ def require_unique(names: Iterable[str], things: str, group: str) -> None:
     if twice:
         fix = f"remove a package that brings some by the entry point {group}"
         raise UsageError(f"two {things} are called {', '.join(twice)}", "names have to be unique", fix)
+
+
+class _Missing(MetaPathFinder):
+    """Answers an import of a package as if it were not installed."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def find_spec(self, fullname: str, path: object, target: object = None) -> None:  # noqa: ARG002  # importlib's
+        """Raises ModuleNotFoundError for that package; of others it knows nothing."""
+        if fullname == self._name:
+            raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
+
+
+@contextmanager
+def left_out(name: str) -> Iterator[None]:
+    """Makes a package look as if it were not installed as long as the block runs, unless it is imported already.
+
+    Others import it where it is there, whether or not they are going to use it.
+
+    Args:
+        name: Its name, as it is imported.
+    """
+    finder = _Missing(name)
+    sys.meta_path.insert(0, finder)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(finder)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from analyzers.reading.timeline import Observation, Timeline
-from analyzers.sessions.session import FEW_ROWS, PLANNED_ONCE, settings_for, spark_session
+from analyzers.sessions.session import FEW_ROWS, planned_once, settings_for, spark_session
 from kreplica.history.months.observations import digest_of_snapshot
 from kreplica.history.tables import OBSERVATION, TABLES, is_whole
 from kreplica.model.snapshot import ClusterSnapshot
@@ -33,7 +33,7 @@ def spark() -> Iterator[SparkSession]:
 def compiled(spark: SparkSession) -> Iterator[None]:
     """Has Spark compile code for its plans, plan again after each stage and keep rows by column, as for many rows."""
     few = settings_for(FEW_ROWS)
-    differing = few.keys() - settings_for(PLANNED_ONCE + 1).keys()
+    differing = few.keys() - settings_for(planned_once() + 1).keys()
     for name in differing:
         spark.conf.unset(name)
     assert spark.conf.get("spark.sql.codegen.wholeStage") == spark.conf.get("spark.sql.adaptive.enabled") == "true"

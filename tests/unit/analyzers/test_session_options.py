@@ -83,10 +83,14 @@ def test_settings_grow_with_the_fleet() -> None:
 
 
 @pytest.mark.parametrize("remote", [None, "sc://127.0.0.1"])
-def test_a_job_is_planned_again_after_each_stage_where_it_has_many_rows(remote: str | None) -> None:
+@pytest.mark.parametrize(("gibibytes", "most"), [(1, 1_398_101), (5, 6_990_506), (8, 11_184_810)])
+def test_a_job_is_planned_again_after_each_stage_where_there_is_no_memory_for_its_rows(
+    remote: str | None, gibibytes: int, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session, "_driver_gibibytes", lambda: gibibytes)
     name = "spark.sql.adaptive.enabled"
-    assert settings_for(session.PLANNED_ONCE, remote)[name] == "false"
-    assert name not in settings_for(session.PLANNED_ONCE + 1, remote)
+    assert settings_for(most, remote)[name] == "false"
+    assert name not in settings_for(most + 1, remote)
 
 
 def test_no_code_is_compiled_for_few_rows() -> None:

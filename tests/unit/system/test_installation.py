@@ -1,15 +1,19 @@
-"""The line that adds an extra, by what installers leave behind: a receipt of uv's, a record by PEP 610."""
+"""The line that adds an extra, by what installers leave behind: a receipt of uv's, a record by PEP 610.
+
+And packages that are left out.
+"""
 
 from __future__ import annotations
 
 import json
+from importlib import import_module
 from importlib.metadata import Distribution, PathDistribution
 from pathlib import Path
 
 import pytest
 
 from kreplica.system import packages
-from kreplica.system.packages import line_that_adds
+from kreplica.system.packages import left_out, line_that_adds
 
 
 @pytest.fixture
@@ -57,3 +61,17 @@ def test_sources_that_were_never_installed_have_no_origin(tool: Path, monkeypatc
 
     monkeypatch.setattr(packages, "distribution", not_there)
     assert line_that_adds("spark", tool) == "uv tool install 'kreplica[spark]'"
+
+
+def test_a_package_is_left_out_until_the_block_ends_unless_it_is_imported_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "left_out_in_a_test.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    with left_out("left_out_in_a_test"):
+        with pytest.raises(ModuleNotFoundError, match="No module named 'left_out_in_a_test'"):
+            import_module("left_out_in_a_test")
+        import_module("xml.dom.minidom")
+    found = import_module("left_out_in_a_test")
+    with left_out("left_out_in_a_test"):
+        assert import_module("left_out_in_a_test") is found
