@@ -11,7 +11,7 @@ The status of a server is read from the operating system and the cluster.
 from __future__ import annotations
 
 import signal
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:
     from confluent_kafka.admin import ClusterMetadata, PartitionMetadata
 
-    Views = Sequence[ClusterMetadata | None]
+    Views = Iterable[ClusterMetadata | None]
 
 
 def count_alive(views: Views, expected: Collection[int], gone: Collection[int]) -> bool:
@@ -54,7 +54,7 @@ def count_alive(views: Views, expected: Collection[int], gone: Collection[int]) 
 
 def show_isr(views: Views, topic: str, partition: int, isr: Collection[int]) -> bool:
     """Tell whether a partition has these in-sync replicas, as a set, in every view; not so where there is no view."""
-    return bool(views) and all(set(in_sync_replicas(view, topic, partition)) == {*isr} for view in views)
+    return _all_of_some(set(in_sync_replicas(view, topic, partition)) == {*isr} for view in views)
 
 
 def show_partitions(views: Views, topic: str, count: int) -> bool:
@@ -64,10 +64,16 @@ def show_partitions(views: Views, topic: str, count: int) -> bool:
 
 def show_health(views: Views) -> bool:
     """Tell whether every partition has a leader and all its replicas in sync in every view."""
-    return bool(views) and all(
-        view and all(_is_healthy(one) for topic in view.topics for one in _partitions(view, topic).values())
+    return _all_of_some(
+        view is not None and all(_is_healthy(one) for topic in view.topics for one in _partitions(view, topic).values())
         for view in views
     )
+
+
+def _all_of_some(answers: Iterable[bool]) -> bool:
+    """Tell whether there is an answer and all are yes; none is asked for behind the first that is not."""
+    first = next(iterator := iter(answers), False)
+    return first and all(iterator)
 
 
 def in_sync_replicas(view: ClusterMetadata | None, topic: str, partition: int) -> list[int]:
@@ -367,7 +373,11 @@ class Sandbox:
 
     def views(self) -> tuple[ClusterMetadata | None, ...]:
         """Return the metadata as each running broker reports it; None for one that does not answer."""
-        return tuple(self.metadata(broker) for broker in self.running_brokers())
+        return tuple(self.each_view())
+
+    def each_view(self) -> Iterator[ClusterMetadata | None]:
+        """Yield the same one by one: who stops at the first that is not as wanted does not ask the other brokers."""
+        return (self.metadata(broker) for broker in self.running_brokers())
 
     def registered_brokers(self) -> frozenset[int] | None:
         """Return the brokers the cluster counts as alive (registered, and in KRaft mode unfenced)."""
@@ -396,7 +406,7 @@ class Sandbox:
         def agreed() -> bool:
             for broker in wanted:
                 self._require_running(broker)
-            return count_alive(self.views(), wanted, unwanted)
+            return count_alive(self.each_view(), wanted, unwanted)
 
         what = f"brokers {sorted(wanted)} to be alive" + (f" and {sorted(unwanted)} to be gone" if unwanted else "")
         admin.wait_until(agreed, timeout, what)
@@ -418,7 +428,7 @@ class Sandbox:
         """
         wanted = set(isr)
         what = f"the in-sync replicas of {topic}-{partition} to be {sorted(wanted)}"
-        admin.wait_until(lambda: show_isr(self.views(), topic, partition, wanted), timeout, what)
+        admin.wait_until(lambda: show_isr(self.each_view(), topic, partition, wanted), timeout, what)
 
     def wait_for_healthy(self, timeout: float = 90.0) -> None:
         """Wait until every broker is alive and says that every partition has all its replicas in sync and a leader.
@@ -428,7 +438,7 @@ class Sandbox:
         """
         self.wait_for_brokers(self.broker_ids, timeout=timeout)
 
-        admin.wait_until(lambda: show_health(self.views()), timeout, "every partition to have all replicas in sync")
+        admin.wait_until(lambda: show_health(self.each_view()), timeout, "every partition to have all replicas in sync")
 
     def create_topic(
         self,
@@ -461,7 +471,7 @@ class Sandbox:
         )
         count = len(assignment) or partitions
         known = f"every broker to know topic {topic}"
-        admin.wait_until(lambda: show_partitions(self.views(), topic, count), 30, known)
+        admin.wait_until(lambda: show_partitions(self.each_view(), topic, count), 30, known)
         admin.wait_until(lambda: self._is_served(topic), 30, f"the leaders of topic {topic} to serve it")
 
     def delete_topic(self, topic: str) -> None:
@@ -472,7 +482,7 @@ class Sandbox:
         """
         admin.delete_topic(self.live_bootstrap_servers(), topic)
         forgotten = f"every broker to forget topic {topic}"
-        admin.wait_until(lambda: show_partitions(self.views(), topic, 0), 30, forgotten)
+        admin.wait_until(lambda: show_partitions(self.each_view(), topic, 0), 30, forgotten)
 
     def _is_served(self, topic: str) -> bool:
         """Waits for the logs: a broker reports that it leads a partition a moment before it has its log."""

@@ -91,7 +91,7 @@ def wait_for_each(sandbox: Sandbox, topic: str, field: str, expected: Sequence[o
             view
             and topic in view.topics
             and {number: getattr(one, field) for number, one in view.topics[topic].partitions.items()} == wanted
-            for view in sandbox.views()
+            for view in sandbox.each_view()
         )
 
     until(told, f"every broker to tell the {field} of {topic}: {wanted}")
@@ -103,7 +103,7 @@ def wait_until_out_of_isrs(sandbox: Sandbox, broker: int) -> None:
     def is_out() -> bool:
         return all(
             view and not any(broker in one.isrs and len(one.isrs) > 1 for one in _all_partitions(view))
-            for view in sandbox.views()
+            for view in sandbox.each_view()
         )
 
     until(is_out, f"broker {broker} to leave every ISR")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from kreplica.sandbox import admin
+from kreplica.sandbox.admin import WaitedInVainError
 from kreplica.sandbox.cluster import count_alive, in_sync_replicas, leaders_of, show_health, show_isr, show_partitions
 
 
@@ -48,6 +51,31 @@ def test_nothing_is_healthy_or_in_sync_where_nobody_tells() -> None:
     assert not show_health(())
     assert not show_isr((), "t", 0, set())
     assert not show_health((view((-1, [1], [1])),)), "no leader"
+
+
+def test_no_broker_is_asked_behind_one_that_tells_otherwise() -> None:
+    asked = []
+
+    def each(*views: Any) -> Iterator[Any]:
+        for one in views:
+            asked.append(one)
+            yield one
+
+    assert not show_isr(each(SHRUNK, WHOLE, WHOLE), "t", 0, {1, 2, 3})
+    assert not show_health(each(SHRUNK, WHOLE, WHOLE))
+    assert not count_alive(each(None, WHOLE, WHOLE), {1}, set())
+    assert not show_partitions(each(SHRUNK, WHOLE, WHOLE), "t", 0)
+    assert asked == [SHRUNK, SHRUNK, None, SHRUNK]
+
+
+def test_the_longer_something_is_waited_for_the_less_often_brokers_are_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr(admin, "time", SimpleNamespace(monotonic=lambda: sum(pauses), sleep=pauses.append))
+    with pytest.raises(WaitedInVainError):
+        admin.wait_until(lambda: False, 6.0, "what does not come")
+    assert (pauses[0], max(pauses), pauses) == (0.1, 0.3, sorted(pauses))
+    assert len(pauses) < 25
+    assert sum(pauses) < 6.3 + 0.01
 
 
 def test_what_is_not_known_has_neither_isr_nor_leader() -> None:
