@@ -12,6 +12,7 @@ import os
 import re
 import selectors
 import stat
+import threading
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -310,7 +311,7 @@ def decode_json(content: bytes | str, kind: Any = Any) -> Any:
     import msgspec
 
     try:
-        return msgspec.json.decode(content, type=kind)
+        return _decoder(kind).decode(content)
     except RecursionError:
         raise MalformedError("nested too deeply") from None
     except msgspec.ValidationError as error:
@@ -318,6 +319,25 @@ def decode_json(content: bytes | str, kind: Any = Any) -> Any:
         raise MalformedError(as_clause(str(error)), reason, place.strip("`") or "$") from None
     except (msgspec.DecodeError, ValueError) as error:
         raise MalformedError(as_clause(str(error))) from None
+
+
+_DECODERS: dict[Any, Any] = {}
+_MAKING = threading.Lock()
+
+
+def _decoder(kind: Any) -> Any:
+    """The decoder of a kind, made by one thread alone.
+
+    msgspec keeps with a class what it has found out about its fields, before it has found out all of it: a second
+    thread that decodes the same class meanwhile ends the process.
+    """
+    import msgspec
+
+    found = _DECODERS.get(kind)
+    if found is None:
+        with _MAKING:
+            found = _DECODERS[kind] = msgspec.json.Decoder(kind)
+    return found
 
 
 def decode_toml(text: str) -> dict[str, Any]:

@@ -205,3 +205,37 @@ def test_toml_within_limits_is_decoded() -> None:
         "a": {"b": {"c": (1 << 63) - 1}},
         "hosts": hosts,
     }
+
+
+AT_ONCE = """
+import sys, threading
+from dataclasses import make_dataclass
+
+from kreplica.system.untrusted_files import decode_json
+
+sys.setswitchinterval(1e-6)
+found = []
+for number in range(150):
+    inner = make_dataclass(f"Inner{number}", [(f"b{at}", int | None) for at in range(8)])
+    kind = make_dataclass(f"Kind{number}", [*((f"a{at}", str) for at in range(8)), ("inner", inner)])
+    texts = [f'"a{at}": "x"' for at in range(8)]
+    numbers = [f'"b{at}": {at}' for at in range(8)]
+    content = "{" + ",".join(texts) + ', "inner": {' + ",".join(numbers) + "}}"
+    start = threading.Barrier(8)
+
+    def decode(kind=kind, content=content, start=start):
+        start.wait()
+        found.append(decode_json(content, kind).inner.b7)
+
+    threads = [threading.Thread(target=decode) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+assert found == [7] * 1200, len(found)
+"""
+
+
+def test_a_kind_that_is_new_may_be_decoded_by_several_threads_at_once() -> None:
+    done = subprocess.run([sys.executable, "-c", AT_ONCE], capture_output=True, text=True, timeout=300, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
