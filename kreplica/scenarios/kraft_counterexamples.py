@@ -2,8 +2,9 @@
 
 Messages arrive as they do in a run: what a broker hears, asks or fetches takes no step of a plan. In the plan is what
 fails and starts again, and what keeps brokers apart: one that runs and is fenced has no link to the controllers, one
-that never has the records of its leader none to that. Replicas that are out of sync at first have been fenced so, and
-the producer starts once they are. A plan is played to find its outcome.
+that never has the records of its leader none to that: it is too slow for it, as nobody is who has all of its log.
+Replicas that are out of sync at first have been fenced so, and the producer starts once they are. A plan is played to
+find its outcome.
 """
 
 from __future__ import annotations
@@ -16,12 +17,14 @@ from kreplica.engine.fault_plan import AnyAction, Crash, Cut, DiskLoss, Start, S
 from kreplica.engine.plans.file import PlanFile
 from kreplica.engine.plans.omissions import LeaveOut
 from kreplica.engine.rules.replication.replica_set import NO_LEADER, contains
-from kreplica.engine.setup import SECOND
+from kreplica.engine.setup import MILLISECOND, SECOND
 from kreplica.model.settings import UNCLEAN
 from kreplica.scenarios.library.durability.power_loss_of_all import SCENARIO
 from kreplica.scenarios.settings_counterexamples import (
     APART,
     JUST_BEFORE_WRITES,
+    LAG,
+    LAG_MS,
     PRODUCER,
     REPLICAS,
     SESSION,
@@ -44,7 +47,7 @@ _FAULTS = (*_ENDS, "fence")
 
 
 def kraft_plan(model: Model, steps: Sequence[Taken]) -> PlanFile | None:
-    """The plan of a counterexample; None if it has more brokers, a shrink by a leader, or records written apart.
+    """The plan of a counterexample; None if it has more brokers, or records written apart.
 
     Args:
         model: One of the models of a KRaft cluster.
@@ -53,7 +56,7 @@ def kraft_plan(model: Model, steps: Sequence[Taken]) -> PlanFile | None:
     names = [step.action.name for step in steps]
     written = [place for place, name in enumerate(names) if name == "write"]
     replicas = len(model.initial.status)
-    if replicas > REPLICAS or not written or steps[-1].state.shrinks[0]:
+    if replicas > REPLICAS or not written:
         return None
     if len({steps[place].chosen for place in written}) > 1 or {*names[written[0] : written[-1]]} & {*_FAULTS}:
         return None
@@ -61,7 +64,11 @@ def kraft_plan(model: Model, steps: Sequence[Taken]) -> PlanFile | None:
     return PlanFile(
         scenario=SCENARIO.name,
         kafka_version=RELEASES[model.name],
-        settings={**dict(model.settings), UNCLEAN: "false"},
+        settings={
+            **dict(model.settings),
+            UNCLEAN: "false",
+            **({LAG: str(LAG_MS)} if any(map(_shrinks, steps)) else {}),
+        },
         leave_out=LeaveOut(brokers=tuple(range(replicas + 1, REPLICAS + 1)), records={PRODUCER: (0, len(written))}),
         steps=in_order(sorted(plan, key=time_of)),
     )
@@ -76,7 +83,14 @@ def _times(steps: Sequence[Taken]) -> list[int]:
             time += SESSION
         elif step.action.name in ("write", "start"):
             time += APART
+        elif _shrinks(step):
+            time += 2 * LAG_MS * MILLISECOND
     return found
+
+
+def _shrinks(step: Taken) -> bool:
+    """True if a leader asks for an ISR without a follower that it takes for too slow."""
+    return step.action.name == "ask-for-isr" and step.chosen[1] != 0
 
 
 def _out_of_sync(begins: KraftState) -> Iterator[Step]:

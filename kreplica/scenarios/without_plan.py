@@ -20,8 +20,8 @@ REASONS: Mapping[str, str] = {
     catalogue.ASYNC_ISR: "no release counts the high watermark with the known ISR alone",
     catalogue.ANSWERS: "the scenario has two replicas, and two brokers that die",
     catalogue.KRAFT: (
-        "its steps lose nothing as faults of a run; plans have up to three replicas, write all records together, and"
-        " have no follower that its leader takes for too slow"
+        "its steps lose nothing as faults of a run, where nobody is too slow who has all of the leader's log; plans"
+        " have up to three replicas, and write all records together"
     ),
     catalogue.SETTINGS: f"{_NO_RELEASE}; plans have three replicas, and write all records together",
     catalogue.QUORUM: "no release lacks the guard, and a run elects its controllers at once, without votes",
