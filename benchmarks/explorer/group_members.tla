@@ -301,5 +301,27 @@ IsMember(c) ==
 OwnedOnce ==
     \A c, d \in Clients : c # d /\ IsMember(c) /\ IsMember(d) => Has(client[c]) \cap Has(client[d]) = {}
 
-ReleasedFirst == \A c \in Clients : IsMember(c) => Has(client[c]) \subseteq member[c].assigned \cup member[c].revoking
+(* What the coordinator counts as a member's. *)
+Counts(c) == member[c].assigned \cup member[c].revoking
+
+ReleasedFirst == \A c \in Clients : IsMember(c) => Has(client[c]) \subseteq Counts(c)
+
+GivenOnce ==
+    /\ \A c \in members : member[c].assigned \cap member[c].revoking = {}
+    /\ \A c, d \in members : c # d => Counts(c) \cap Counts(d) = {}
+
+EpochsInOrder ==
+    /\ targetEpoch <= groupEpoch
+    /\ \A c \in members : member[c].epoch <= targetEpoch
+    /\ \A c \in Clients : client[c].epoch <= groupEpoch
+    /\ \A c \in Clients : IsMember(c) => client[c].epoch <= member[c].epoch
+
+InTarget == {c \in members : member[c].epoch = targetEpoch}
+
+EpochEarned ==
+    \A c \in InTarget :
+        /\ Counts(c) \subseteq Of(c)
+        /\ IsMember(c) /\ client[c].epoch = targetEpoch => Has(client[c]) \subseteq Of(c)
+
+StableReconciled == \A c \in InTarget : member[c].state = "stable" => member[c].assigned = Of(c)
 =============================================================================
