@@ -105,7 +105,7 @@ def kept_by(model: str, invariant: str, file: PlanFile) -> tuple[PlanFile, str]:
 
 
 def _left_out(scenario: Scenario, records: int) -> LeaveOut:
-    """What is left out: the second consumer, and all records but m1 and those behind it."""
+    """The second consumer, and all records but m1 and those behind it."""
     (writer,) = producers_of(scenario.setup)
     return LeaveOut(clients=(OTHER,), records={writer: (1, 1 + records)})
 
