@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +11,6 @@ import typer
 from commands.shared.groups import GroupWithOwnCommand, register_subcommands
 from commands.shared.help import examples
 from commands.shared.locations import path_of_this_machine
-from commands.shared.options.baseline import refuse_beside_baseline
 from commands.shared.options.common import ExitZeroOption, OutputOption, exit_of
 from commands.shared.options.groups import takes
 from commands.shared.options.history import WantedOptions
@@ -120,76 +117,18 @@ def audit(
     history by their causes; both work without Spark. `kreplica audit mute` excludes the findings of a rule until a
     given time.
     """
-    from analyzers.sessions.session import require_pyspark, settings_for, spark_session
+    from analyzers.sessions.session import require_pyspark
 
     require_pyspark()  # before anything else imports it
 
-    from analyzers.audit import check_free
-    from analyzers.fleet_audit import (
-        HistorySelection,
-        folded_here,
-        judge_over_time,
-        partition_rows,
-        run_audit,
-        select_fleet,
-    )
-    from analyzers.rules.criteria import refuse_without_history
-    from analyzers.rules.over_time import refuse_without_group
     from commands.audit.answer import answer_to
-    from commands.audit.sample import with_sample
+    from commands.audit.request import AuditRequest
     from commands.audit.screen import show
     from commands.shared.printing.output import emit
-    from commands.shared.printing.progress import Progress
-    from kreplica.fleet.baseline import read_baseline
     from kreplica.health.rules import Severity
-    from kreplica.system.packages import left_out
-    from kreplica.system.processes import processors
 
-    beside = {"--per-snapshot": per_snapshot, "--counts": counts, "--out": out is not None}
-    refuse_beside_baseline(judging.baseline, beside)
-    earlier = None if judging.baseline is None else read_baseline(judging.baseline)
-    mutes, every, now, own = judging.mutes(), judging.expect_every_ms(), judging.as_of_ms(), session.settings()
-    criteria = replace(judging.criteria(), told=not counts or out is not None)
-    refuse_without_group(judging.rule or (), wanted.cluster_group or ())
-    if out is not None:
-        check_free(out)
-    selection = select_fleet(with_sample(folders), wanted.wanted(), strict=strict)
-    refuse_without_history(criteria, history=isinstance(selection, HistorySelection))
-    with ExitStack() as afterwards, ExitStack() as running:
-        if session.remote is None:  # PySpark imports it where it is there, and only its client of Connect needs it
-            running.enter_context(left_out("pandas"))
-        with Progress() as progress:
-            progress.say("judging by rules over time")
-            over_time = judge_over_time(
-                selection,
-                () if per_snapshot else criteria.rules,
-                now_ms=now,
-                expect_every_ms=every,
-                processes=processors(),
-                groups=wanted.groups(),
-            )
-            progress.say("folding what stays the same")
-            read = (
-                selection
-                if per_snapshot
-                else running.enter_context(folded_here(selection, session.master, session.remote))
-            )
-        tuned = settings_for(partition_rows(read), session.remote, conditions=bool(criteria.custom))
-        spark = running.enter_context(spark_session(session.master, session.remote, {**tuned, **own}))
-        with Progress() as progress:
-            audited = run_audit(
-                spark,
-                read,
-                criteria,
-                per_snapshot=per_snapshot,
-                over_time=over_time,
-                stage=progress.say,
-            )
-        if out is not None:
-            audited.audit.write(out, afterwards)
-        audited = audited.muted_by(mutes)
-        if earlier is not None:
-            audited = audited.only_new(earlier)
+    asked = AuditRequest(folders, wanted, judging, session, per_snapshot, counts, out, strict)
+    with asked.audited() as audited:
         answer = answer_to(audited, output, counts_only=counts)
         code = audited.exit_code(Severity(judging.fail_on))
         emit(answer, output, lambda console: show(audited, folders, code, console, counts_only=counts))
