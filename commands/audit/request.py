@@ -116,7 +116,7 @@ class AuditRequest:
     def _folded(
         self, selection: Selection | HistorySelection, running: ExitStack
     ) -> Selection | HistorySelection | Folded:
-        """What Spark reads: large dumps folded first, unless each of their snapshots is to have rows."""
+        """Rows that Spark reads: large dumps folded first, unless each of their snapshots is to have rows."""
         if self.per_snapshot:
             return selection
         return running.enter_context(folded_here(selection, self.session.master, self.session.remote))
