@@ -22,7 +22,7 @@ from kreplica.sandbox import Listener, Mode, Sandbox
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 
-SETTLE_SECONDS = 60.0
+SETTLE_SECONDS, TOLD_SECONDS = 60.0, 15.0
 FAST_FAULTS = {"replica.lag.time.max.ms": "6000", "broker.session.timeout.ms": "6000"}
 # An offline directory is noticed when the next checkpoint is written.
 CHECKPOINTS = {"replica.high.watermark.checkpoint.interval.ms": "1000"}
@@ -89,6 +89,23 @@ def crash(sandbox: Sandbox, broker: int) -> dict[str, Any]:
     return played_and_done(sandbox, ("--broker", str(broker)), lambda: sandbox.kill(broker))
 
 
+def await_told(sandbox: Sandbox, expected: dict[tuple[str, int], State]) -> None:
+    """Waits a while for brokers to tell leaders and ISRs as expected; Kafka's own tool, a JVM a look, judges then."""
+    wanted = {partition: (leader, isr) for partition, (leader, isr, _) in expected.items()}
+    deadline = time.monotonic() + TOLD_SECONDS
+    while time.monotonic() < deadline and not any(told(view) == wanted for view in sandbox.views()):
+        time.sleep(0.5)
+
+
+def told(view: Any) -> dict[tuple[str, int], tuple[int | None, frozenset[int]]]:
+    """Leader and ISR of each partition in the metadata of a broker."""
+    return {
+        (name, number): (one.leader if one.leader >= 0 else None, frozenset(one.isrs))
+        for name, topic in (view.topics.items() if view else ())
+        for number, one in topic.partitions.items()
+    }
+
+
 def played_and_done(sandbox: Sandbox, what: Sequence[str], bring_about: Callable[[], object]) -> dict[str, Any]:
     """Plays a failure, brings it about, and compares what became of every partition."""
     before, down = states(sandbox), listed(sandbox, "--unavailable-partitions")
@@ -97,6 +114,7 @@ def played_and_done(sandbox: Sandbox, what: Sequence[str], bring_about: Callable
     gone = {(row["topic"], row["partition"]) for row in document["partitions"] if row["effect"] == "unavailable"} | down
     bring_about()
     deadline = time.monotonic() + SETTLE_SECONDS
+    await_told(sandbox, expected)
     found = states(sandbox)
     while found != expected and time.monotonic() < deadline:
         time.sleep(1)  # each look starts a JVM
