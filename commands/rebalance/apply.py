@@ -123,8 +123,9 @@ def resume(
 ) -> None:
     """Go on with a plan, or with its rollback, that was interrupted or stopped.
 
-    Changes that the journal does not show as done are read and checked for drift again. Throttles of a plan of replicas
-    that are still set are removed at the end. Without --execute nothing is changed. Exits as apply and rollback do.
+    Changes that the journal does not show as done are read and checked for drift again. If throttles of a plan of
+    replicas are still set, the earlier values are restored. Without --execute nothing is changed. Exits as apply and
+    rollback do.
     """
     from commands.rebalance import moves
     from commands.rebalance.rollback import answer_rollback

@@ -108,8 +108,8 @@ def cancel(
     """Drop the steps of a plan that are left; what was done stays, and rollback can still undo it.
 
     For a plan of leaders this is only a note in the plan's journal, and needs no cluster. Of a plan of replicas, moves
-    in flight are followed to their end, or cancelled with --in-flight, and throttles are removed. Without --execute
-    nothing is noted or changed. Exits 4 when the plan is being carried out, or was finished, cancelled or rolled back
+    in flight are followed to their end, or cancelled with --in-flight, and the earlier throttles are restored. Without
+    --execute nothing is noted or changed. Exits 4 when the plan is being carried out, or was finished, cancelled or rolled back
     before.
     """
     from commands.rebalance import moves
