@@ -53,7 +53,7 @@ def check(
     """Judge a cluster by kreplica's rules: every finding with its severity and the facts behind it.
 
     The screen groups findings by rule, unless --all or --rule is given. Exits 1 when a finding is at least as severe as
-    --fail-on, 5 when there is none but something could not be read, or a rule that matters could not be judged.
+    --fail-on, 5 when there is none but something could not be read, or a rule of that severity could not be judged.
     """
     from commands.check.screen import CheckedView, show
     from commands.shared.printing.output import Answer, cluster_object, emit

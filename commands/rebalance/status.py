@@ -109,8 +109,8 @@ def cancel(
 
     For a plan of leaders this is only a note in the plan's journal, and needs no cluster. Of a plan of replicas, moves
     in flight are followed to their end, or cancelled with --in-flight, and the earlier throttles are restored. Without
-    --execute nothing is noted or changed. Exits 4 when the plan is being carried out, or was finished, cancelled or rolled back
-    before.
+    --execute nothing is noted or changed. Exits 4 when the plan is being carried out, or was finished, cancelled or
+    rolled back before.
     """
     from commands.rebalance import moves
     from commands.rebalance.answer import emit_plan
