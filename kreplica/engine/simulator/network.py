@@ -186,19 +186,19 @@ class Network:
             one, other: The processes.
             delay: Time by which requests under way arrive later, in microseconds.
         """
-        ends = (one, other)
+        directions = ((one, other), (other, one))
         under_way, waiting = self._calls_of(pending), (*one.open_calls.values(), *other.open_calls.values())
         calls = {call.id: call for call in (*under_way, *waiting) if isinstance(call, Call)}
-        for call in under_way:
-            if call.source in ends and call.target in ends and call.id not in call.target.open_calls:
+        between = [call for _, call in sorted(calls.items()) if (call.source, call.target) in directions]
+        for call in between:
+            if call.id not in call.target.open_calls:
                 call.held += delay
         self.link(one, other).last_arrival = self.link(other, one).last_arrival = 0
-        for number in sorted(calls):
-            if calls[number].source in ends and calls[number].target in ends:
-                calls[number].fail(DISCONNECTED)
+        for call in between:
+            call.fail(DISCONNECTED)
 
     def _calls_of(self, pending: Iterable[Pending]) -> list[Call]:
-        """The requests that are under way, answered, or lost and not given up yet."""
+        """The requests that are under way, answered, or lost and not given up yet; those that may time out twice."""
         found = []
         for function, arguments in pending:
             owner = getattr(function, "__self__", None)

@@ -282,7 +282,9 @@ def _pairs(simulation: Simulation, source: str, target: str) -> list[tuple[Node,
 
 
 def _break_connection(simulation: Simulation, action: fault_plan.BreakConnection) -> None:
-    for one, other in _pairs(simulation, action.source, action.target):
+    pairs = _pairs(simulation, action.source, action.target)
+    connections = {frozenset((one.name, other.name)): (one, other) for one, other in pairs}
+    for one, other in connections.values():
         simulation.network.break_connections(simulation.scheduler.pending(), one, other, action.delay)
 
 
