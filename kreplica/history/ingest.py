@@ -56,12 +56,13 @@ class IngestedCluster(Struct, frozen=True):
     cluster: Annotated[str, Meaning("cluster id, or the name given by --cluster")]
     name: Annotated[str, Meaning("name of the cluster in its newest snapshot")]
     added: Annotated[int, Meaning("snapshots that are new")]
-    known: Annotated[int, Meaning("snapshots that were there already")]
+    log_months: Annotated[int, Meaning("months of metadata logs that are new", screen=False)]
+    known: Annotated[int, Meaning("snapshots, and months of metadata logs, that were there already")]
     refused: Annotated[int, Meaning("snapshots older than --keep", drop=3)]
     damaged: Annotated[int, Meaning("snapshots that cannot be read", drop=4)]
     left_out: Annotated[int, Meaning("snapshots not added, as their month of the history is damaged", screen=False)]
     months: Annotated[int, Meaning("months that they are of", drop=5)]
-    first_taken_at: Annotated[str, Meaning("time of the oldest of them", drop=2)]
+    first_taken_at: Annotated[str, Meaning("time of the oldest of them, and where a metadata log begins", drop=2)]
     last_taken_at: Annotated[str, Meaning("time of the newest of them", drop=1)]
     bytes: Annotated[int, Meaning("size of these months in the history", label="SIZE")]
 
@@ -226,12 +227,13 @@ class _Cluster:
             cluster=self.label,
             name=ordered[-1].name,
             added=sum(result.added for result in results),
+            log_months=sum(result.logs for result in results),
             known=sum(result.known for result in results),
             refused=len(self.candidates) - snapshots_of(self.months),
             damaged=sum(len(result.damaged) for result in results),
             left_out=sum(len(result.left_out) for result in results),
             months=len(self.months),
-            first_taken_at=time_text(ordered[0].snapshot.taken_ms),
+            first_taken_at=time_text(min(one.snapshot.begins_ms for one in ordered)),
             last_taken_at=time_text(ordered[-1].snapshot.taken_ms),
             bytes=sum(result.bytes for result in results),
         )

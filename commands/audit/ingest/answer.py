@@ -5,6 +5,9 @@ from __future__ import annotations
 from commands.shared.printing.output import Answer
 from kreplica.history.ingest import Ingested, IngestedCluster
 
+SUMMED = ("added", "log_months", "known", "refused", "damaged", "left_out", "bytes")
+"""Columns of which the summary has the sum."""
+
 
 def answer_to(found: Ingested) -> Answer[IngestedCluster]:
     """The answer in the form of the contract."""
@@ -15,7 +18,7 @@ def answer_to(found: Ingested) -> Answer[IngestedCluster]:
         rows=found.rows,
         clusters=[{"cluster": row.cluster, "name": row.name} for row in found.rows],
         summary={
-            **{name: found.total(name) for name in ("added", "known", "refused", "damaged", "left_out", "bytes")},
+            **{name: found.total(name) for name in SUMMED},
             "nameless": found.nameless,
             "unread": found.unread,
             "months_dropped": found.dropped,

@@ -22,8 +22,10 @@ def show(found: Ingested, history: str, console: Console) -> None:
     """Prints what came of the snapshots."""
     whole = found.exit_code is ExitCode.OK
     added = counted(found.total("added"), "snapshot")
+    logs = found.total("log_months")
     parts = [
         f"{added} of {counted(len(found.rows), 'cluster')} added to {history}",
+        *([f"{counted(logs, 'month')} of metadata logs"] if logs else []),
         *_more(found.total("known"), "there already"),
         *_more(found.total("refused"), "older than what is kept"),
         *_more(found.total("damaged"), "damaged"),

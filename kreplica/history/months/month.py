@@ -115,6 +115,11 @@ class Incoming:
     log: LogSlice | None = None
     held: bool = False
 
+    @property
+    def begins_ms(self) -> int:
+        """The first moment that it tells of, milliseconds since the epoch: of a log that of its first step."""
+        return self.taken_ms if self.log is None else self.log.steps[0].taken_ms
+
     @classmethod
     def of_log(cls, log: LogSlice) -> Incoming:
         """A month of a metadata log."""
@@ -131,11 +136,12 @@ class Added:
 
     Args:
         added: Snapshots that are new.
-        known: Snapshots that were there already.
+        known: Snapshots, and metadata logs, that were there already.
         damaged: Those that cannot be read, with the reason.
         bytes: Size of the month's files afterwards.
         left_out: Those that could not be added because the month of the history is damaged; good ones, as far as known.
         fault: How it is damaged, seen while snapshots were added or afterwards, when its pieces were joined.
+        logs: Metadata logs that are new.
     """
 
     added: int
@@ -144,6 +150,7 @@ class Added:
     bytes: int = 0
     left_out: tuple[Incoming, ...] = ()
     fault: KreplicaError | None = None
+    logs: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +188,7 @@ class Month:
             return self._add_snapshots(snapshots)
         first = self.add_logs(logs)
         then = self._add_snapshots(snapshots)
-        return replace(then, added=first.added + then.added, known=first.known + then.known)
+        return replace(then, known=first.known + then.known, logs=first.logs)
 
     def _add_snapshots(self, incoming: Sequence[Incoming]) -> Added:
         for _ in range(MOST_TRIES):
@@ -216,7 +223,7 @@ class Month:
                 return Added(0, len(slices), bytes=_size(current.manifest))
             made = self._with_logs(current, steps, list(fresh.values()))
             if made == current.manifest or self._commit(current.number, made):
-                return Added(len(fresh), len(slices) - len(fresh), bytes=_size(made))
+                return Added(0, len(slices) - len(fresh), bytes=_size(made), logs=len(fresh))
         raise self._contended()
 
     def log_steps(self, manifest: HistoryManifest) -> list[LogStep]:

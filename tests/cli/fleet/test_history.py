@@ -116,7 +116,10 @@ def _screen(hours: float) -> list[str]:
 
 def test_rows_of_a_metadata_log_are_marked_where_there_are_any(kreplica: Any, kept: Path, tmp_path: Path) -> None:
     log = DESCRIBED[0].parents[1] / "killed-all/broker-1/data/__cluster_metadata-0"
-    kreplica("audit", "ingest", str(log), "--into", str(tmp_path / "logged"))
+    taken_in = kreplica("audit", "ingest", str(log), "--into", str(tmp_path / "logged"))
+    assert taken_in.out.startswith(
+        f"OK 1 snapshot of 1 cluster added to {tmp_path / 'logged'}, 1 month of metadata logs\n"
+    )
     lines = kreplica("history", "orders-2", "--in", str(tmp_path / "logged")).out.splitlines()
     assert lines[0] == "OK orders-2: 12 states in 1 snapshot and metadata logs"
     assert lines[2].split()[-1] == "EXACT"

@@ -130,6 +130,18 @@ def test_borders_are_the_times_of_the_records_that_kafka_prints(dumped: list[Dum
     assert found == expected
 
 
+def test_an_ingest_counts_a_log_by_its_months_and_tells_when_it_begins(
+    dumped: list[DumpedBatch], tmp_path: Path
+) -> None:
+    (row,) = ingest_dumps([HOME], tmp_path).rows
+    assert (row.added, row.log_months, row.known) == (1, 1, 0)
+    written = [int(str(record["timestamp"])) for batch in dumped for record in batch.records]
+    told = [datetime.fromisoformat(text).timestamp() * 1000 for text in (row.first_taken_at, row.last_taken_at)]
+    assert [round(one) for one in told] == [written[0], written[-1]]
+    (again,) = ingest_dumps([HOME], tmp_path).rows
+    assert (again.added, again.log_months, again.known) == (0, 0, 2)
+
+
 def cut(folder: Path, begin: int = 0, end: int | None = None, *, without: int | None = None) -> Path:
     """A copy of the log from a batch with this offset on, up to a byte; one batch may be left out."""
     home = folder / "__cluster_metadata-0"
