@@ -191,8 +191,8 @@ _MOVES_REMARK = (
 
 _INGEST_REMARK = (
     "`summary` has the sums of `added`, `log_months`, `known`, `refused`, `damaged`, `left_out` and `bytes`, the"
-    " snapshots that nothing says whose they are (`nameless`), files that are no snapshots (`unread`), `months_dropped`,"
-    " `months_damaged`, and who did it (`folded_by`)."
+    " snapshots that nothing says whose they are (`nameless`), files that are no snapshots (`unread`),"
+    " `months_dropped`, `months_damaged`, and who did it (`folded_by`)."
 )
 
 

@@ -17,7 +17,7 @@ from kreplica.engine.explorer.models.clients.bounds import ClientBounds
 from kreplica.engine.explorer.models.clients.models import TABLES, model_of
 from kreplica.engine.explorer.plain_search import search
 from kreplica.engine.plans.file import plan_file_to_json
-from kreplica.scenarios.counterexamples import replays_of
+from kreplica.scenarios.counterexamples.replays import replays_of
 
 RECORDS = 2
 FAULTS = (0, 1, 2)

@@ -23,7 +23,7 @@ from kreplica.engine.explorer.models.settings.state import SettingsBounds, Setti
 from kreplica.engine.plans.file import PlanFile, plan_file_to_json
 from kreplica.engine.rules.replication.acknowledgement import ACKS_ALL
 from kreplica.engine.versions.version import NEVER
-from kreplica.scenarios.counterexamples import replays_of
+from kreplica.scenarios.counterexamples.replays import replays_of
 
 REPLICAS, RECORDS = 3, 1
 MEMORY = 2 << 30

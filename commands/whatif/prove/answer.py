@@ -13,8 +13,8 @@ from kreplica.engine.explorer.proof import ProofStep
 if TYPE_CHECKING:
     from commands.shared.printing.output import Row
     from kreplica.engine.explorer.proof import Proof
+    from kreplica.scenarios.counterexamples.replay import Replay
     from kreplica.scenarios.playing import Run
-    from kreplica.scenarios.replay import Replay
 
 
 def answer_of(proof: Proof, replays: Mapping[str, Replay], save_plan: Path | None = None) -> Answer[ProofStep]:
@@ -25,7 +25,7 @@ def answer_of(proof: Proof, replays: Mapping[str, Replay], save_plan: Path | Non
         replays: The counterexamples that could be played, by invariant.
         save_plan: The file that a plan was to be written to.
     """
-    from kreplica.scenarios.without_plan import reasons_of
+    from kreplica.scenarios.counterexamples.without_plan import reasons_of
 
     unwritten = save_plan is not None and not replays
     return Answer(

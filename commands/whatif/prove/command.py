@@ -63,7 +63,7 @@ def prove(
     from commands.whatif.prove.screen import progress_line, show
     from commands.whatif.run.files import write_file, write_plan
     from kreplica.engine.explorer.proof import whatif_prove
-    from kreplica.scenarios.counterexamples import replays_of
+    from kreplica.scenarios.counterexamples.replays import replays_of
 
     invariants, settings = asked.invariant or (), asked.settings or ()
     bounds = bounds_of(asked.model, size, faults, settings)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from kreplica.engine.explorer.explored import Progress
     from kreplica.engine.explorer.proof import Proof, ProofStep
-    from kreplica.scenarios.replay import Replay
+    from kreplica.scenarios.counterexamples.replay import Replay
 
 
 def progress_line(explored: Progress) -> str:
@@ -41,7 +41,7 @@ def show(
         words: What was asked of the model, as on the command line.
         console: To print on.
     """
-    from kreplica.scenarios.without_plan import reasons_of
+    from kreplica.scenarios.counterexamples.without_plan import reasons_of
 
     reasons = reasons_of(proof, replays)
     _show_verdict(proof, console)

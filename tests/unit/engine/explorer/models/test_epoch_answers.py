@@ -16,7 +16,7 @@ from kreplica.engine.explorer.plain_search import search
 from kreplica.engine.rules.replication.error_codes import ErrorCode
 from kreplica.engine.rules.replication.fetching import answer_counts, stops_fetching
 from kreplica.engine.trace import Event, Kind
-from kreplica.scenarios.counterexamples import replay_of_answers, replays_of
+from kreplica.scenarios.counterexamples.replays import replay_of_answers, replays_of
 
 PLENTY = 2**30
 TWO = AnswersBounds(2, 2)

@@ -1,5 +1,5 @@
 """Counterexamples of the models of clients as traces, for a run's diagrams: lanes are clients and brokers.
 
 The time of an event is the number of its action, in milliseconds. Nodes, partitions and values are those of the
-scenarios by which ``kreplica.scenarios.client_counterexamples`` plays them.
+scenarios by which ``kreplica.scenarios.counterexamples.clients`` plays them.
 """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kreplica.engine.explorer.families import FAMILIES
-from kreplica.scenarios.without_plan import GOAL, why_no_plan
+from kreplica.scenarios.counterexamples.without_plan import GOAL, why_no_plan
 
 
 @pytest.mark.parametrize("model", [name for family in FAMILIES for name in family.names])

@@ -27,8 +27,6 @@ from kreplica.engine.explorer.models.settings.actions import kept_of
 from kreplica.engine.explorer.models.settings.models import VERSIONS
 from kreplica.engine.explorer.models.settings.state import SettingsState, log_end
 from kreplica.engine.fault_plan import (
-    AnyAction,
-    At,
     Crash,
     Cut,
     DiskLoss,
@@ -45,6 +43,7 @@ from kreplica.engine.plans.omissions import LeaveOut
 from kreplica.engine.rules.replication.replica_set import NO_LEADER
 from kreplica.engine.setup import FIRST_CONTROLLER, MILLISECOND, SECOND
 from kreplica.model.settings import MIN_ISR, UNCLEAN
+from kreplica.scenarios.counterexamples.steps import node_of, step_at
 from kreplica.scenarios.library.durability.power_loss_of_all import SCENARIO
 
 FLUSH, ACKS, LAG = "flush.messages", "acks", "replica.lag.time.max.ms"
@@ -189,9 +188,7 @@ class _Translation:
         times = self._times()
         producing = self._writing(times)
         links = [*self._kept_apart(times), *self._of_later_leaders(times), *self._cut_off(times), *self._silent(times)]
-        return in_order(
-            sorted([*self._first_leader(), *producing, *links, *self._deaf(times), *self._failing(times)], key=time_of)
-        )
+        return in_order([*self._first_leader(), *producing, *links, *self._deaf(times), *self._failing(times)])
 
     def _before(self, place: int) -> SettingsState:
         state: SettingsState = self.steps[place - 1].state if place else self.begins
@@ -382,18 +379,3 @@ def away_from_controllers(replica: int, begin: int, until: int) -> Iterator[Step
     """Cuts the links of a replica's broker to all controllers, from one time to another."""
     for controller in range(SCENARIO.setup.controllers):
         yield step_at(begin, Cut(node_of(replica), f"controller-{FIRST_CONTROLLER + controller}", until - begin))
-
-
-def step_at(time: int, action: AnyAction) -> Step:
-    """A step of a plan at a time, in microseconds."""
-    return Step(At(time), action)
-
-
-def time_of(step: Step) -> int:
-    """The time of a step; 0 of one that waits for an event."""
-    return step.when.time if isinstance(step.when, At) else 0
-
-
-def node_of(replica: int) -> str:
-    """The name of a replica's broker."""
-    return f"broker-{broker_of(replica)}"

@@ -13,7 +13,7 @@ from kreplica.engine.explorer.model import Model, Taken
 from kreplica.engine.explorer.models.one_partition.models import model_of
 from kreplica.engine.explorer.models.one_partition.state import Bounds
 from kreplica.engine.plans.file import PlanFile, plan_file_from_json, plan_file_to_json
-from kreplica.scenarios.counterexamples import FLAWED, replay
+from kreplica.scenarios.counterexamples.one_partition import FLAWED, replay_of_one_partition
 from kreplica.scenarios.library.truncation.counterexample import SCENARIO
 from kreplica.scenarios.playing import play_file
 
@@ -127,7 +127,7 @@ def plan_of(name: str, choices: Choices, invariant: str = "strong-isr", bounds: 
     steps = taken(model, choices)
     (broken,) = (one for one in model.invariants if one.name == invariant)
     assert [broken.holds(step.state) for step in steps] == [True] * (len(steps) - 1) + [False]
-    found = replay(model, invariant, steps)
+    found = replay_of_one_partition(model, invariant, steps)
     assert found is not None
     assert found.run.missed == ()
     assert found.run.outcome.trace_hash == play_file(SCENARIO, found.file, FLAWED[name][0]).outcome.trace_hash
@@ -189,13 +189,13 @@ def test_the_loss_needs_the_late_link() -> None:
 def test_what_no_release_is_like_has_no_plan() -> None:
     """The first try at KIP-320 was never released; the cluster of the plans has three replicas."""
     model = model_of("kip-320-first-try", USUAL)
-    assert replay(model, "strong-isr", taken(model, HEARS_LATE[:2])) is None
+    assert replay_of_one_partition(model, "strong-isr", taken(model, HEARS_LATE[:2])) is None
     larger = model_of("truncate-to-hw", Bounds(4, 2, 2, 2))
-    assert replay(larger, "strong-isr", taken(larger, HEARS_LATE[:2])) is None
+    assert replay_of_one_partition(larger, "strong-isr", taken(larger, HEARS_LATE[:2])) is None
 
 
 def test_a_counterexample_that_begins_with_another_leader_has_no_plan() -> None:
     """Runs begin with broker 1 as the leader of the first epoch."""
     model = model_of("truncate-to-hw", USUAL)
     steps = taken(model, [("elect-leader", (1,)), *HEARS_LATE[1:2]])
-    assert replay(model, "strong-isr", steps) is None
+    assert replay_of_one_partition(model, "strong-isr", steps) is None

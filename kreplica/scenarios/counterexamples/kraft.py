@@ -19,8 +19,7 @@ from kreplica.engine.plans.omissions import LeaveOut
 from kreplica.engine.rules.replication.replica_set import NO_LEADER, contains
 from kreplica.engine.setup import MILLISECOND, SECOND
 from kreplica.model.settings import UNCLEAN
-from kreplica.scenarios.library.durability.power_loss_of_all import SCENARIO
-from kreplica.scenarios.settings_counterexamples import (
+from kreplica.scenarios.counterexamples.settings import (
     APART,
     JUST_BEFORE_WRITES,
     LAG,
@@ -29,10 +28,9 @@ from kreplica.scenarios.settings_counterexamples import (
     REPLICAS,
     SESSION,
     away_from_controllers,
-    node_of,
-    step_at,
-    time_of,
 )
+from kreplica.scenarios.counterexamples.steps import node_of, step_at
+from kreplica.scenarios.library.durability.power_loss_of_all import SCENARIO
 
 RELEASES = {"kraft": "3.6-kraft", "kraft-last-kept": "3.6-kraft", "kip-966": "4.3"}
 """The last release like each model: since 3.7 the high watermark stands still below min ISR, and a broker with a new
@@ -70,7 +68,7 @@ def kraft_plan(model: Model, steps: Sequence[Taken]) -> PlanFile | None:
             **({LAG: str(LAG_MS)} if any(map(_shrinks, steps)) else {}),
         },
         leave_out=LeaveOut(brokers=tuple(range(replicas + 1, REPLICAS + 1)), records={PRODUCER: (0, len(written))}),
-        steps=in_order(sorted(plan, key=time_of)),
+        steps=in_order(plan),
     )
 
 

@@ -14,9 +14,9 @@ from kreplica.engine.plans.file import PlanFile
 from kreplica.engine.setup import KAFKAS_OWN
 from kreplica.engine.trace import LEADER, Event, Kind, text_of
 from kreplica.scenarios import scenario_named
-from kreplica.scenarios.client_counterexamples import commits, producers, transactions
+from kreplica.scenarios.counterexamples.clients import commits, producers, transactions
+from kreplica.scenarios.counterexamples.replay import Replay
 from kreplica.scenarios.playing import Run, play_file
-from kreplica.scenarios.replay import Replay
 
 Moment = tuple[str, str, tuple[object, ...]]
 """Kind, node and values of an event."""

@@ -14,8 +14,8 @@ from kreplica.engine.explorer.models.settings.trace import events_of
 from kreplica.engine.rules.replication.acknowledgement import ACKS_ALL
 from kreplica.engine.trace import Event, Kind
 from kreplica.report.log_strips import log_strips
-from kreplica.scenarios.counterexamples import replay_of_settings, replays_of
-from kreplica.scenarios.settings_counterexamples import BEGIN
+from kreplica.scenarios.counterexamples.replays import replay_of_settings, replays_of
+from kreplica.scenarios.counterexamples.settings import BEGIN
 
 WITHOUT_ELR, WITH_ELR, MENDED = VERSIONS
 BOUNDS = SettingsBounds(3, 1, ACKS_ALL, 2, False, 1, 0, 0, 1, 0, 0, 1)

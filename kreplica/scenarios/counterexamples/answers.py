@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from kreplica.engine.explorer.model import Model, Taken
 from kreplica.engine.explorer.models.epoch_answers.models import LEADER, TABLES, UnderWay, last_begun
-from kreplica.engine.fault_plan import At, Crash, ExpireSession, Slow, Step
+from kreplica.engine.fault_plan import At, Crash, ExpireSession, Slow, Step, in_order
 from kreplica.engine.plans.file import PlanFile
 from kreplica.engine.setup import MILLISECOND, SECOND
 from kreplica.scenarios.library.truncation.stale_fenced_answer import SCENARIO
@@ -30,8 +30,8 @@ def plan_of_answers(model: Model, steps: Sequence[Taken]) -> PlanFile | None:
     deaths = last_begun(steps[-1].state)
     if len(model.initial.epoch) != FOLLOWER + 1 or deaths > MOST_DEATHS:
         return None
-    plan = sorted([*_deaths(deaths), *_slow_questions(steps)], key=_time)
-    return PlanFile(scenario=SCENARIO.name, kafka_version=TABLES[model.name].name, steps=tuple(plan))
+    plan = in_order([*_deaths(deaths), *_slow_questions(steps)])
+    return PlanFile(scenario=SCENARIO.name, kafka_version=TABLES[model.name].name, steps=plan)
 
 
 def _deaths(count: int) -> Iterator[Step]:
@@ -55,7 +55,3 @@ def _slow_questions(steps: Sequence[Taken]) -> Iterator[Step]:
 def _begins(epoch: int) -> int:
     """Time at which the broker dies by whose death a leader epoch begins."""
     return BEGIN + (epoch - 1) * APART
-
-
-def _time(step: Step) -> int:
-    return step.when.time if isinstance(step.when, At) else 0

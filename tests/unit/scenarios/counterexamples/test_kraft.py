@@ -11,8 +11,8 @@ from kreplica.engine.explorer.models.kraft.models import model_of
 from kreplica.engine.explorer.models.kraft.state import KraftBounds
 from kreplica.engine.explorer.models.kraft.trace import events_of
 from kreplica.engine.trace import Event, Kind
-from kreplica.scenarios.counterexamples import replay_of_kraft, replays_of
-from kreplica.scenarios.kraft_counterexamples import OUT_OF_SYNC
+from kreplica.scenarios.counterexamples.kraft import OUT_OF_SYNC
+from kreplica.scenarios.counterexamples.replays import replay_of_kraft, replays_of
 
 BOUNDS = KraftBounds(3, 1, 2, 2, fences=1, losses=1, stops=1, shrinks=1, messages=8)
 COMES_BACK = (("lose-log", 0), ("start", 0), ("register", 0), ("registered", 0))

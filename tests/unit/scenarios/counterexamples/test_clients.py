@@ -17,9 +17,9 @@ from kreplica.engine.trace import Kind
 from kreplica.report.moments import moments
 from kreplica.report.space_time import space_time
 from kreplica.scenarios import scenario_named
-from kreplica.scenarios.client_counterexamples.replays import HARMS, replay_of_clients, story
-from kreplica.scenarios.client_counterexamples.transactions import transaction_plan
-from kreplica.scenarios.counterexamples import replays_of
+from kreplica.scenarios.counterexamples.clients.replays import HARMS, replay_of_clients, story
+from kreplica.scenarios.counterexamples.clients.transactions import transaction_plan
+from kreplica.scenarios.counterexamples.replays import replays_of
 from kreplica.scenarios.playing import play_file
 
 PLENTY = 1 << 30

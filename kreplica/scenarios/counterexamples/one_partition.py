@@ -1,4 +1,4 @@
-"""Counterexamples of ``whatif prove`` as plans of faults, played by the simulator under a release that has their flaw.
+"""Counterexamples of the models of one partition as plans of faults, played under a release that has their flaw.
 
 Each step of a counterexample takes place half a second after the one before. A record is written by a producer that
 starts. A replica leaves the ISR as its session expires; a leader is elected as the preferred one, or because the
@@ -8,14 +8,10 @@ that fetches late a slow link from the leader. A plan is played to find its outc
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from msgspec.structs import replace as changed
-
 from kreplica.engine.explorer.model import Action, Model, Taken
-from kreplica.engine.explorer.models.clients import models as client_models
-from kreplica.engine.explorer.models.epoch_answers import models as answer_models
 from kreplica.engine.explorer.models.one_partition.invariants import agree
 from kreplica.engine.explorer.models.one_partition.state import PartitionState, leads, log_end
 from kreplica.engine.explorer.models.one_partition.trace import PARTITION, broker_of
@@ -24,7 +20,6 @@ from kreplica.engine.fault_plan import (
     At,
     Crash,
     Cut,
-    DiskLoss,
     ElectPreferred,
     ExpireSession,
     Plan,
@@ -42,20 +37,10 @@ from kreplica.engine.rules.replication.replica_set import NO_LEADER, contains
 from kreplica.engine.setup import MILLISECOND, SECOND
 from kreplica.engine.trace import Kind
 from kreplica.engine.versions.supported import Truncation, version_named
-from kreplica.scenarios.answer_counterexamples import plan_of_answers
-from kreplica.scenarios.client_counterexamples.replays import replay_of_clients
-from kreplica.scenarios.kraft_counterexamples import MENDED, RELEASES, kraft_plan
-from kreplica.scenarios.library.durability.power_loss_of_all import SCENARIO as POWER_LOSS
+from kreplica.scenarios.counterexamples.replay import Replay
+from kreplica.scenarios.counterexamples.steps import node_of, step_at
 from kreplica.scenarios.library.truncation.counterexample import SCENARIO
-from kreplica.scenarios.library.truncation.stale_fenced_answer import SCENARIO as STALE_ANSWER
 from kreplica.scenarios.playing import play_file
-from kreplica.scenarios.replay import Replay
-from kreplica.scenarios.settings_counterexamples import (
-    hearing_at_once,
-    keeping_logs,
-    mendings,
-    settings_plans,
-)
 
 FLAWED = {
     "truncate-to-hw": ("0.8.1", "0.11"),
@@ -81,13 +66,11 @@ _ALL_AT_ONCE = 300 * MILLISECOND
 _DECISIONS = ("elect-leader", "remove-from-isr")
 _ROUND_TRIP = MILLISECOND
 MOST_REPLICAS = 3
-SEEDS = 6
-"""Seeds that are tried where a disk is lost."""
 
 Choice = tuple[Action, tuple[int, ...]]
 
 
-def replay(model: Model, invariant: str, steps: Sequence[Taken]) -> Replay | None:
+def replay_of_one_partition(model: Model, invariant: str, steps: Sequence[Taken]) -> Replay | None:
     """The plan of a counterexample, and what it comes to; None if no release is like the model, or none meets it so.
 
     Args:
@@ -110,96 +93,6 @@ def replay(model: Model, invariant: str, steps: Sequence[Taken]) -> Replay | Non
         run = play_file(SCENARIO, file, flawed)
         if not run.outcome.is_safe:
             return Replay(file, run, play_file(SCENARIO, file, mended))
-    return None
-
-
-def replays_of(model: Model, counterexamples: Mapping[str, Sequence[Taken]]) -> dict[str, Replay]:
-    """The counterexamples that can be played, by invariant.
-
-    Args:
-        model: Their model.
-        counterexamples: Steps by the invariant that they lead to a breach of.
-    """
-    played = [each for each in model.invariants if each.name in counterexamples]
-    found = {each.name: _replay(model, each.name, counterexamples[each.name]) for each in played}
-    return {invariant: one for invariant, one in found.items() if one is not None}
-
-
-def _replay(model: Model, invariant: str, steps: Sequence[Taken]) -> Replay | None:
-    if model.name in FLAWED:
-        return replay(model, invariant, steps)
-    if model.name in client_models.TABLES:
-        return replay_of_clients(model, invariant, steps)
-    if model.name in RELEASES:
-        return replay_of_kraft(model, steps)
-    return replay_of_answers(model, steps) if model.name in answer_models.TABLES else replay_of_settings(model, steps)
-
-
-def replay_of_answers(model: Model, steps: Sequence[Taken]) -> Replay | None:
-    """The plan of answers that come late, and what it comes to; None if the run is safe.
-
-    Args:
-        model: The model.
-        steps: The counterexample.
-    """
-    file = plan_of_answers(model, steps)
-    if file is None:
-        return None
-    run = play_file(STALE_ANSWER, file)
-    if run.outcome.is_safe:
-        return None
-    mended = play_file(STALE_ANSWER, file, "2.1.1")
-    return Replay(file, run, mended, "its brokers are one number higher; broker 1 controls")
-
-
-def replay_of_kraft(model: Model, steps: Sequence[Taken]) -> Replay | None:
-    """The plan of a counterexample of a KRaft cluster, and what it comes to; None if the run is safe.
-
-    Args:
-        model: The model.
-        steps: The counterexample.
-    """
-    file = kraft_plan(model, steps)
-    found = (_mended(each, MENDED) for each in _seeded(file)) if file is not None else ()
-    return next((one for one in found if one is not None), None)
-
-
-def replay_of_settings(model: Model, steps: Sequence[Taken]) -> Replay | None:
-    """The plan of a counterexample of settings, and what it comes to; None if there is none, or nothing mends it.
-
-    Args:
-        model: The model.
-        steps: The counterexample.
-    """
-    found = (_mended(seeded) for file in settings_plans(model, steps) for seeded in _seeded(file))
-    return next((one for one in found if one is not None), None)
-
-
-def _seeded(file: PlanFile) -> Iterator[PlanFile]:
-    """The plan by the first seed; by others, too, where a disk is lost: whether its broker is elected goes by them."""
-    chance = any(isinstance(step.do, DiskLoss) for step in file.steps)
-    yield from (changed(file, seed=file.seed + number) for number in range(SEEDS if chance else 1))
-
-
-def _mended(file: PlanFile, release: str | None = None) -> Replay | None:
-    """Plays a plan, and the same with what mends it: another release, a setting, or fewer faults."""
-    run = play_file(POWER_LOSS, file)
-    if run.outcome.is_safe:
-        return None
-    where = f"{'two' if file.leave_out.brokers else 'three'} brokers, and controllers that go on"
-    if release is not None:
-        mended = play_file(POWER_LOSS, file, release)
-        if mended.outcome.is_safe:
-            return Replay(file, run, mended, where)
-    for mends in mendings(file):
-        mended = play_file(POWER_LOSS, file, others=mends)
-        if mended.outcome.is_safe:
-            return Replay(file, run, mended, where, mends)
-    others = {"logs kept": keeping_logs(file), "decisions heard at once": hearing_at_once(file)}
-    for words, other in others.items():
-        mended = play_file(POWER_LOSS, other)
-        if mended.outcome.is_safe:
-            return Replay(file, run, mended, where, otherwise=[words])
     return None
 
 
@@ -278,7 +171,7 @@ class _Translation:
                 self._follows(place, step)
                 self._is_waited_for(place, step)
         self._ends()
-        return in_order(sorted(self.plan_steps, key=_time))
+        return in_order(self.plan_steps)
 
     @property
     def _replicas(self) -> int:
@@ -289,7 +182,7 @@ class _Translation:
         return state
 
     def _add(self, time: int, action: AnyAction) -> None:
-        self.plan_steps.append(Step(At(time), action))
+        self.plan_steps.append(step_at(time, action))
 
     @property
     def _never(self) -> int:
@@ -332,15 +225,15 @@ class _Translation:
     def _leaves(self, place: int, replica: int) -> None:
         """Ends a broker's session, and the broker itself if it is not needed any more."""
         time, back = _slot(place), self._back(place, replica)
-        self._add(time, ExpireSession(_node(replica)))
+        self._add(time, ExpireSession(node_of(replica)))
         if back == self._never:
-            self._add(time - _JUST_BEFORE, Cut(CONTROLLER, _node(replica), self._never - time, one_way=True))
+            self._add(time - _JUST_BEFORE, Cut(CONTROLLER, node_of(replica), self._never - time, one_way=True))
         else:
-            self._add(time, Crash(_node(replica)))
+            self._add(time, Crash(node_of(replica)))
         if back == 0:
             self.gone[replica] = place
         elif back < self._never:
-            self._add(back, Start(_node(replica)))
+            self._add(back, Start(node_of(replica)))
 
     def _back(self, place: int, replica: int) -> int:
         """Time at which a replica whose session has expired is needed again; 0 if it is not, never if it always is."""
@@ -367,13 +260,13 @@ class _Translation:
     def _hears(self, replica: int) -> None:
         """Slows what the controller sends to a replica, so that it hears of each epoch at its time."""
         free = 0
-        if any(isinstance(step.do, Crash) and step.do.node == _node(replica) for step in self.plan_steps):
+        if any(isinstance(step.do, Crash) and step.do.node == node_of(replica) for step in self.plan_steps):
             return
         for decided, epoch, _ in self._decided():
             sent = max(_slot(decided), free)
             heard, itself = self._heard(replica, epoch, decided)
             if heard > sent:
-                slow = Slow(CONTROLLER, _node(replica), heard - sent, _ALL_AT_ONCE, one_way=True)
+                slow = Slow(CONTROLLER, node_of(replica), heard - sent, _ALL_AT_ONCE, one_way=True)
                 self._add(sent - _JUST_BEFORE, slow)
             free = max(heard, sent)
             leader = self.steps[-1].state.sent_leader[epoch]
@@ -382,7 +275,7 @@ class _Translation:
 
     def _skips(self, replica: int, leader: int, time: int) -> None:
         """Lets a replica ask nothing of a leader that it hears of and of the next one at once."""
-        cut = Cut(_node(replica), _node(leader), SLOT // 2, one_way=True)
+        cut = Cut(node_of(replica), node_of(leader), SLOT // 2, one_way=True)
         self._add(time - _JUST_BEFORE, cut)
 
     # -- records
@@ -404,7 +297,9 @@ class _Translation:
             return  # what it makes of the leader's records shows what is wrong
         begin: Trigger = At(_slot(place) + 7 * _ROUND_TRIP // 10)
         if self.asks and log_end(self._before(place), replica):
-            begin = When(Kind.MESSAGE, _node(replica), {"source": _node(leader), "name": "OffsetForLeaderEpoch answer"})
+            begin = When(
+                Kind.MESSAGE, node_of(replica), {"source": node_of(leader), "name": "OffsetForLeaderEpoch answer"}
+            )
         self._fetches_late(replica, leader, place, begin)
 
     def _is_waited_for(self, place: int, step: Taken) -> None:
@@ -416,7 +311,7 @@ class _Translation:
                 continue
             later = (at for at in range(place, len(self.steps)) if log_end(self.steps[at].state, leader) >= end)
             until = _slot(next(later, len(self.steps))) + SLOT // 5
-            slow = Slow(_node(leader), _node(replica), until - _slot(place), _ALL_AT_ONCE, one_way=True)
+            slow = Slow(node_of(leader), node_of(replica), until - _slot(place), _ALL_AT_ONCE, one_way=True)
             self._add(_slot(place) - _JUST_BEFORE, slow)
 
     def _fetches_late(self, replica: int, leader: int, place: int, begin: Trigger) -> None:
@@ -424,10 +319,10 @@ class _Translation:
         for later in range(place + 1, len(self.steps)):
             step = self.steps[later]
             if step.action.name == "fetch" and step.chosen == (replica,) and step.state.leader[replica] == leader:
-                slow = Slow(_node(leader), _node(replica), _slot(later) - _slot(place), _ALL_AT_ONCE, one_way=True)
+                slow = Slow(node_of(leader), node_of(replica), _slot(later) - _slot(place), _ALL_AT_ONCE, one_way=True)
                 self.plan_steps.append(Step(begin, slow))
                 return
-        self.plan_steps.append(Step(begin, Cut(_node(leader), _node(replica), _ALL_AT_ONCE, one_way=True)))
+        self.plan_steps.append(Step(begin, Cut(node_of(leader), node_of(replica), _ALL_AT_ONCE, one_way=True)))
 
     # -- the end
 
@@ -437,8 +332,8 @@ class _Translation:
         if lacking != NO_LEADER:
             for replica in range(self._replicas):
                 if replica != lacking and replica not in self.gone:
-                    self._add(_slot(len(self.steps)), Crash(_node(replica)))
-                    self._add(_slot(len(self.steps)), ExpireSession(_node(replica)))
+                    self._add(_slot(len(self.steps)), Crash(node_of(replica)))
+                    self._add(_slot(len(self.steps)), ExpireSession(node_of(replica)))
 
 
 def _hearing(step: Taken) -> tuple[int, int]:
@@ -469,11 +364,3 @@ def _lacks_committed(state: PartitionState) -> int:
 
 def _slot(place: int) -> int:
     return BEGIN + place * SLOT
-
-
-def _node(replica: int) -> str:
-    return f"broker-{broker_of(replica)}"
-
-
-def _time(step: Step) -> int:
-    return step.when.time if isinstance(step.when, At) else 0

@@ -1,0 +1,115 @@
+"""The counterexamples of a model, played: each by the plan of its kind of model, beside a run with what mends it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from msgspec.structs import replace as changed
+
+from kreplica.engine.explorer.model import Model, Taken
+from kreplica.engine.explorer.models.clients import models as client_models
+from kreplica.engine.explorer.models.epoch_answers import models as answer_models
+from kreplica.engine.fault_plan import DiskLoss
+from kreplica.engine.plans.file import PlanFile
+from kreplica.scenarios.counterexamples.answers import plan_of_answers
+from kreplica.scenarios.counterexamples.clients.replays import replay_of_clients
+from kreplica.scenarios.counterexamples.kraft import MENDED, RELEASES, kraft_plan
+from kreplica.scenarios.counterexamples.one_partition import FLAWED, replay_of_one_partition
+from kreplica.scenarios.counterexamples.replay import Replay
+from kreplica.scenarios.counterexamples.settings import hearing_at_once, keeping_logs, mendings, settings_plans
+from kreplica.scenarios.library.durability.power_loss_of_all import SCENARIO as POWER_LOSS
+from kreplica.scenarios.library.truncation.stale_fenced_answer import SCENARIO as STALE_ANSWER
+from kreplica.scenarios.playing import play_file
+
+SEEDS = 6
+"""Seeds that are tried where a disk is lost."""
+
+
+def replays_of(model: Model, counterexamples: Mapping[str, Sequence[Taken]]) -> dict[str, Replay]:
+    """The counterexamples that can be played, by invariant.
+
+    Args:
+        model: Their model.
+        counterexamples: Steps by the invariant that they lead to a breach of.
+    """
+    played = [each for each in model.invariants if each.name in counterexamples]
+    found = {each.name: _replay(model, each.name, counterexamples[each.name]) for each in played}
+    return {invariant: one for invariant, one in found.items() if one is not None}
+
+
+def _replay(model: Model, invariant: str, steps: Sequence[Taken]) -> Replay | None:
+    if model.name in FLAWED:
+        return replay_of_one_partition(model, invariant, steps)
+    if model.name in client_models.TABLES:
+        return replay_of_clients(model, invariant, steps)
+    if model.name in RELEASES:
+        return replay_of_kraft(model, steps)
+    return replay_of_answers(model, steps) if model.name in answer_models.TABLES else replay_of_settings(model, steps)
+
+
+def replay_of_answers(model: Model, steps: Sequence[Taken]) -> Replay | None:
+    """The plan of answers that come late, and what it comes to; None if the run is safe.
+
+    Args:
+        model: The model.
+        steps: The counterexample.
+    """
+    file = plan_of_answers(model, steps)
+    if file is None:
+        return None
+    run = play_file(STALE_ANSWER, file)
+    if run.outcome.is_safe:
+        return None
+    mended = play_file(STALE_ANSWER, file, "2.1.1")
+    return Replay(file, run, mended, "its brokers are one number higher; broker 1 controls")
+
+
+def replay_of_kraft(model: Model, steps: Sequence[Taken]) -> Replay | None:
+    """The plan of a counterexample of a KRaft cluster, and what it comes to; None if the run is safe.
+
+    Args:
+        model: The model.
+        steps: The counterexample.
+    """
+    file = kraft_plan(model, steps)
+    found = (_mended(each, MENDED) for each in _seeded(file)) if file is not None else ()
+    return next((one for one in found if one is not None), None)
+
+
+def replay_of_settings(model: Model, steps: Sequence[Taken]) -> Replay | None:
+    """The plan of a counterexample of settings, and what it comes to; None if there is none, or nothing mends it.
+
+    Args:
+        model: The model.
+        steps: The counterexample.
+    """
+    found = (_mended(seeded) for file in settings_plans(model, steps) for seeded in _seeded(file))
+    return next((one for one in found if one is not None), None)
+
+
+def _seeded(file: PlanFile) -> Iterator[PlanFile]:
+    """The plan by the first seed; by others, too, where a disk is lost: whether its broker is elected goes by them."""
+    chance = any(isinstance(step.do, DiskLoss) for step in file.steps)
+    yield from (changed(file, seed=file.seed + number) for number in range(SEEDS if chance else 1))
+
+
+def _mended(file: PlanFile, release: str | None = None) -> Replay | None:
+    """Plays a plan, and the same with what mends it: another release, a setting, or fewer faults."""
+    run = play_file(POWER_LOSS, file)
+    if run.outcome.is_safe:
+        return None
+    where = f"{'two' if file.leave_out.brokers else 'three'} brokers, and controllers that go on"
+    if release is not None:
+        mended = play_file(POWER_LOSS, file, release)
+        if mended.outcome.is_safe:
+            return Replay(file, run, mended, where)
+    for mends in mendings(file):
+        mended = play_file(POWER_LOSS, file, others=mends)
+        if mended.outcome.is_safe:
+            return Replay(file, run, mended, where, mends)
+    others = {"logs kept": keeping_logs(file), "decisions heard at once": hearing_at_once(file)}
+    for words, other in others.items():
+        mended = play_file(POWER_LOSS, other)
+        if mended.outcome.is_safe:
+            return Replay(file, run, mended, where, otherwise=[words])
+    return None
