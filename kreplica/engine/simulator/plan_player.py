@@ -25,6 +25,16 @@ from kreplica.engine.versions.supported import ControllerKind
 from kreplica.errors import UsageError
 from kreplica.model.wording.nearest_names import nearest_or_known
 
+_OF_BROKERS = (
+    fault_plan.PowerLoss,
+    fault_plan.DiskLoss,
+    fault_plan.SlowDisk,
+    fault_plan.LateMetadata,
+    fault_plan.ExpireSession,
+    fault_plan.DirectoryFailure,
+)
+"""Actions whose node is a broker."""
+
 
 def check_step(simulation: Simulation, step: Step) -> None:
     """Refuses invalid times, partitions, nodes and numbers.
@@ -82,10 +92,12 @@ def _check_event(when: When) -> None:
 
 def _check_nodes(simulation: Simulation, action: fault_plan.AnyAction) -> None:
     """Checks nodes by their names; the leader or controller is looked up when the step is done."""
-    named = [getattr(action, name, "") for name in ("node", "source", "target")] + [*getattr(action, "nodes", ())]
-    for name in named:
-        if name and name not in ("*", ACTIVE_CONTROLLER) and not name.startswith(LEADER_OF):
-            simulation.node(name)
+    named = [getattr(action, name) for name in ("node", "source", "target") if hasattr(action, name)]
+    by_role = ("*", ACTIVE_CONTROLLER) if hasattr(action, "source") else (ACTIVE_CONTROLLER,)
+    check = _broker if isinstance(action, _OF_BROKERS) else Simulation.node
+    for name in (*named, *getattr(action, "nodes", ())):
+        if name not in by_role and not name.startswith(LEADER_OF):
+            check(simulation, name)
     if isinstance(action, fault_plan.ExpireSession) and simulation.version.controller is ControllerKind.KRAFT:
         version = simulation.version.name
         raise UsageError(f"{action.node} has no session with ZooKeeper", f"{version} is in KRaft mode", "cut its links")

@@ -109,7 +109,7 @@ class Producer(Client):
         return tuple(Record(-1, value) for value in batch.values)
 
     def _drop_expired(self, partition: str) -> None:
-        """Gives up batches that waited too long and were never sent. RecordAccumulator.expiredBatches."""
+        """Gives up batches that waited too long to be sent, or sent again. RecordAccumulator.expiredBatches."""
         queue = self._queues.get(partition)
         while queue and self._is_too_old(queue[0]):
             self._tell_failure(queue.popleft(), ErrorCode.REQUEST_TIMED_OUT)
