@@ -151,10 +151,10 @@ def read_whole(path: Path | str, most: int = MOST_BYTES, *, named: bool = True) 
 
 
 def _content(descriptor: int, status: os.stat_result, most: int) -> bytes:
-    """All that can be read. A small file is read at once: that a read gave less than was asked for is its end."""
+    """All that can be read. A small file is read at once, where it has the size that its status tells."""
     if stat.S_ISREG(status.st_mode) and 0 < status.st_size <= min(most, _PIECE_BYTES):
         whole = os.pread(descriptor, status.st_size + 1, 0)
-        if len(whole) <= status.st_size:
+        if len(whole) == status.st_size:
             return whole
     return b"".join(_pieces(_reader(descriptor, status), most))
 

@@ -207,6 +207,14 @@ def test_toml_within_limits_is_decoded() -> None:
     }
 
 
+def test_a_read_that_gives_less_than_there_is_is_not_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A signal may end a read early, also that of a regular file (read(2))."""
+    path, whole = tmp_path / "file", os.pread
+    path.write_bytes(b"0123456789")
+    monkeypatch.setattr(os, "pread", lambda descriptor, size, at: whole(descriptor, min(size, 4), at))
+    assert read_whole(path) == b"0123456789"
+
+
 AT_ONCE = """
 import sys, threading
 from dataclasses import make_dataclass
