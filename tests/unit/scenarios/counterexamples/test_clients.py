@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
+from engine.counterexample_steps import taken
 
 from kreplica.engine.explorer.explored import retraced
-from kreplica.engine.explorer.model import Model, Taken, successors
+from kreplica.engine.explorer.model import Model, Taken
 from kreplica.engine.explorer.models.clients.bounds import ClientBounds
 from kreplica.engine.explorer.models.clients.models import model_of
 from kreplica.engine.explorer.models.clients.trace import events_of
@@ -29,16 +30,6 @@ def counterexamples(name: str, bounds: ClientBounds) -> tuple[Model, dict[str, l
     model = model_of(name, bounds)
     found = search(model, model.invariants, PLENTY)
     return model, {invariant: list(retraced(model, states)) for invariant, states in found.broken.items()}
-
-
-def taken(model: Model, choices: Sequence[tuple[str | int, ...]]) -> list[Taken]:
-    state, steps = model.initial, list[Taken]()
-    for wanted in choices:
-        steps.append(
-            next(one for one in successors(model, state) if (one.action.name, *one.chosen)[: len(wanted)] == wanted)
-        )
-        state = steps[-1].state
-    return steps
 
 
 BROKEN = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import pytest
+from engine.counterexample_steps import taken
 
-from kreplica.engine.explorer.model import Model, Taken, successors
 from kreplica.engine.explorer.models.kraft.models import model_of
 from kreplica.engine.explorer.models.kraft.state import KraftBounds
 from kreplica.engine.explorer.models.kraft.trace import events_of
@@ -18,16 +18,6 @@ BOUNDS = KraftBounds(3, 1, 2, 2, fences=1, losses=1, stops=1, shrinks=1, message
 COMES_BACK = (("lose-log", 0), ("start", 0), ("register", 0), ("registered", 0))
 ALONE = (("write", 0), ("fence", 1), ("hear", 0, 1), *COMES_BACK)
 """Broker 1 alone has the record, stays in the ISR, and leads again without its log."""
-
-
-def taken(model: Model, choices: Iterable[tuple[str | int, ...]]) -> list[Taken]:
-    state, steps = model.initial, list[Taken]()
-    for wanted in choices:
-        steps.append(
-            next(one for one in successors(model, state) if (one.action.name, *one.chosen)[: len(wanted)] == wanted)
-        )
-        state = steps[-1].state
-    return steps
 
 
 def decided(events: Iterable[Event]) -> list[tuple[object, ...]]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import pytest
+from engine.counterexample_steps import taken
 
-from kreplica.engine.explorer.model import Model, Taken, successors
+from kreplica.engine.explorer.model import Model, Taken
 from kreplica.engine.explorer.models.one_partition.trace import broker_of
 from kreplica.engine.explorer.models.settings.models import VERSIONS, model_of
 from kreplica.engine.explorer.models.settings.state import SettingsBounds
@@ -35,14 +36,9 @@ KILLED_BEFORE = (
 """Broker 3 is killed first, and is fenced first; its page cache goes with those of the others."""
 
 
-def taken(model: Model, choices: Iterable[tuple[str | int, ...]]) -> list[Taken]:
-    state, steps = model.initial, list[Taken]()
-    for wanted in choices:
-        steps.append(
-            next(one for one in successors(model, state) if (one.action.name, *one.chosen)[: len(wanted)] == wanted)
-        )
-        state = steps[-1].state
-    assert not model.invariants[0].holds(state)
+def breaking(model: Model, choices: Iterable[tuple[str | int, ...]]) -> list[Taken]:
+    steps = taken(model, choices)
+    assert not model.invariants[0].holds(steps[-1].state)
     return steps
 
 
@@ -70,7 +66,7 @@ def logs(events: Iterable[Event]) -> dict[str, list[tuple[str, ...]]]:
 )
 def test_a_run_has_the_decisions_and_the_logs_of_the_model(name: str, choices: tuple[tuple[str, int], ...]) -> None:
     model = model_of(name, BOUNDS._replace(faults=2, stops=1))
-    steps = taken(model, choices)
+    steps = breaking(model, choices)
     found = replay_of_settings(model, steps)
     assert found is not None
     assert found.run.missed == ()
@@ -134,7 +130,7 @@ OTHERS = {
 def test_who_leads_is_cut_off_or_acknowledges_alone_loses_the_same_as_in_the_model(case: str) -> None:
     (name, bounds), choices = OTHERS[case]
     model = model_of(name, bounds)
-    steps = taken(model, choices)
+    steps = breaking(model, choices)
     found = replay_of_settings(model, steps)
     assert found is not None
     assert found.run.missed == ()
@@ -168,7 +164,7 @@ LOST_LOGS = {
 def test_a_log_that_is_lost_is_a_disk_that_is_empty_when_its_broker_starts(case: str) -> None:
     (name, bounds), choices = LOST_LOGS[case]
     model = model_of(name, bounds)
-    steps = taken(model, choices)
+    steps = breaking(model, choices)
     found = replay_of_settings(model, steps)
     assert found is not None
     assert found.run.missed == ()
@@ -263,7 +259,7 @@ HELD_BACK = {
 def test_a_broker_that_hears_late_or_does_not_fetch_loses_its_links_meanwhile(case: str) -> None:
     (name, bounds), choices, mends = HELD_BACK[case]
     model = model_of(name, bounds)
-    steps = taken(model, choices)
+    steps = breaking(model, choices)
     found = replay_of_settings(model, steps)
     assert found is not None
     assert found.run.missed == ()
@@ -281,9 +277,9 @@ def leaders(events: Iterable[Event]) -> list[int]:
 
 def test_what_has_no_run_has_no_plan() -> None:
     """The mended model is like no release; where everything is flushed, power is not what loses."""
-    steps = taken(model_of(WITHOUT_ELR, BOUNDS), LAST_MEMBER)
+    steps = breaking(model_of(WITHOUT_ELR, BOUNDS), LAST_MEMBER)
     mended = model_of(MENDED, BOUNDS)
-    assert replay_of_settings(mended, taken(mended, LAST_LEADER)) is None
+    assert replay_of_settings(mended, breaking(mended, LAST_LEADER)) is None
     flushing = model_of(WITHOUT_ELR, BOUNDS._replace(flush_messages=1))
     assert replay_of_settings(flushing, steps) is None
     other = model_of(WITHOUT_ELR, BOUNDS._replace(first_leader=2))
