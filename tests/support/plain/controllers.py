@@ -97,13 +97,14 @@ class PartitionChange:
         self.target_elr = [one for one in candidates if one not in self.target_isr and one not in lossy]
 
     def update_last_known_leader(self) -> None:
+        """PartitionChangeBuilder.maybeUpdateLastKnownLeader of 4.1 to 4.3."""
         if not self.elr_enabled:
             return
         known, leader = self.partition.last_known_elr, self.partition.leader
         new_leader = self.record.get("leader")
-        if self.record.get("isr") == [] and (len(known) != 1 or known[0] != leader):
-            self.record["last_known_elr"] = [leader] if leader != NONE else []
-        elif ((new_leader is not None and new_leader != NONE) or (leader != NONE and new_leader is None)) and known:
+        if new_leader == NONE and not known:
+            self.record["last_known_elr"] = [leader]
+        elif new_leader is not None and new_leader != NONE and known:
             self.record["last_known_elr"] = []
 
 

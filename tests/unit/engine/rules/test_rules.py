@@ -45,16 +45,17 @@ class Case:
 
 @st.composite
 def cases(draw: st.DrawFn, elr: bool = True) -> Case:
-    """States a controller may meet: an ELR outside the ISR, a leader that is in sync."""
+    """States a controller may meet: an ELR outside the ISR, a leader in sync, a last leader where nobody leads."""
     replicas = BROKERS[: draw(st.integers(1, 4))]
     in_sync = draw(subset(replicas))
     rest = [broker for broker in replicas if broker not in in_sync]
+    leader = draw(st.sampled_from([NONE, *in_sync]))
     partition = Partition(
         replicas,
         in_sync,
-        draw(st.sampled_from([NONE, *in_sync])),
+        leader,
         draw(subset(rest)) if elr else [],
-        draw(subset(rest)) if elr else [],
+        draw(subset(rest)) if elr and leader == NONE else [],
     )
     min_isr = draw(st.integers(1, len(replicas)))
     return Case(partition, draw(subset(replicas)), min_isr, draw(st.booleans()))
