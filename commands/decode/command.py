@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-import typer
+from pathlib import Path
+from typing import Any
 
-from commands.decode.path_first import PathAwareGroup
+import typer
+import typer.core
+
 from commands.shared.groups import register_subcommands
 
 SUBCOMMANDS = {
@@ -18,6 +21,23 @@ SUBCOMMANDS = {
     "compare": "commands.decode.compare",
 }
 """The module that registers each subcommand, in the order of the help."""
+
+
+class PathAwareGroup(typer.core.TyperGroup):
+    """A group of which a user may forget the subcommand, and name the files at once."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Finds the subcommand.
+
+        Raises:
+            UsageError: A path is there instead.
+        """
+        if args and args[0] and args[0] not in self.commands and Path(args[0]).exists():
+            from commands.decode.path_first import line_that_reads
+            from kreplica.errors import UsageError
+
+            raise UsageError(f"a subcommand is missing before {args[0]}", "", line_that_reads(Path(args[0])))
+        return super().resolve_command(ctx, args)
 
 
 def register(app: typer.Typer, *, below: str | None = None) -> None:

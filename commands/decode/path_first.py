@@ -4,29 +4,14 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Any
-
-import typer.core
-
-from kreplica.errors import UsageError
 
 
-class PathAwareGroup(typer.core.TyperGroup):
-    """A group of which a user may forget the subcommand, and name the files at once."""
+def line_that_reads(path: Path) -> str:
+    """The command line that reads a path; for a file of no known format the one that lists the subcommands.
 
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Finds the subcommand.
-
-        Raises:
-            UsageError: A path is there instead.
-        """
-        if args and args[0] and args[0] not in self.commands and Path(args[0]).exists():
-            raise UsageError(f"a subcommand is missing before {args[0]}", "", _line(Path(args[0])))
-        return super().resolve_command(ctx, args)
-
-
-def _line(path: Path) -> str:
-    """The command line that reads a path; for a file of no known format the page that lists them."""
+    Raises:
+        InputError: It cannot be read.
+    """
     command = _reader_of_directory(path) if path.is_dir() else _reader_of_file(path)
     return (
         f"kreplica decode {command} {shlex.quote(str(path))}"
