@@ -13,11 +13,9 @@ def line_that_reads(path: Path) -> str:
         InputError: It cannot be read.
     """
     command = _reader_of_directory(path) if path.is_dir() else _reader_of_file(path)
-    return (
-        f"kreplica decode {command} {shlex.quote(str(path))}"
-        if command
-        else "kreplica decode --help tells which there are"
-    )
+    if not command:
+        return "kreplica decode --help tells which there are"
+    return f"kreplica decode {command} {shlex.quote(str(path))}"
 
 
 def _reader_of_directory(path: Path) -> str:

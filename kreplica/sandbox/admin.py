@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from kreplica.errors import SandboxError
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from confluent_kafka.admin import AdminClient, ClusterMetadata
 
 POLL_SECONDS, LONGEST_POLL_SECONDS, GROWTH = 0.1, 0.3, 1.2
@@ -71,15 +73,12 @@ def create_topic(
         new = NewTopic(topic, num_partitions=len(replicas), replica_assignment=replicas, config=configs)
     else:
         new = NewTopic(topic, num_partitions=partitions, replication_factor=replication_factor, config=configs)
-    client = admin_client(bootstrap_servers)
-    made = client.create_topics([new], operation_timeout=REQUEST_SECONDS)[topic]
-    if not _answered(made):
-        # A controller that is busy with its start may have made it all the same: then it exists by now.
-        client = admin_client(bootstrap_servers)
-        made = client.create_topics([new], operation_timeout=REQUEST_SECONDS)[topic]
-        if _refusal(made) == "TOPIC_ALREADY_EXISTS":
-            return
-    _await(made, f"topic {topic!r} was not created")
+    _change_topic(
+        bootstrap_servers,
+        lambda client: client.create_topics([new], operation_timeout=REQUEST_SECONDS)[topic],
+        "TOPIC_ALREADY_EXISTS",
+        f"topic {topic!r} was not created",
+    )
 
 
 def delete_topic(bootstrap_servers: str, topic: str) -> None:
@@ -88,8 +87,38 @@ def delete_topic(bootstrap_servers: str, topic: str) -> None:
     Raises:
         SandboxError: The cluster refuses it; with the cluster's own words.
     """
-    client = admin_client(bootstrap_servers)
-    _await(client.delete_topics([topic], operation_timeout=REQUEST_SECONDS)[topic], f"topic {topic!r} was not deleted")
+    _change_topic(
+        bootstrap_servers,
+        lambda client: client.delete_topics([topic], operation_timeout=REQUEST_SECONDS)[topic],
+        "UNKNOWN_TOPIC_OR_PART",
+        f"topic {topic!r} was not deleted",
+    )
+
+
+def _change_topic(
+    bootstrap_servers: str, request: Callable[[AdminClient], Future[None]], done_already: str, failure: str
+) -> None:
+    """Asks for a change of a topic, and once more where nobody answers.
+
+    A controller that is busy with its start, or with the end of a broker, may have made the change all the same.
+
+    Args:
+        bootstrap_servers: Brokers to ask.
+        request: Asks by a client.
+        done_already: The error to the second request that says so.
+        failure: What is told where it failed.
+
+    Raises:
+        SandboxError: The cluster refuses it, or nobody answers.
+    """
+    client = admin_client(bootstrap_servers)  # kept while its requests run
+    made = request(client)
+    if not _answered(made):
+        client = admin_client(bootstrap_servers)
+        made = request(client)
+        if _refusal(made) == done_already:
+            return
+    _await(made, failure)
 
 
 def serve(bootstrap_servers: str, topic: str, partitions: Iterable[int]) -> bool:
