@@ -124,9 +124,10 @@ IN_BOTH_MODES = ("known-states.txt", "log-directories.txt", "move-ends.txt")
 """Files whose lines begin with a mode."""
 OF_KRAFT = ("moves-in-flight.txt", "sessions.txt", "features.txt", "restarts.txt", *IN_BOTH_MODES)
 """Files with answers of KRaft."""
-BETWEEN = """Each rule that changed with a release, and what holds the engine on both sides of it: answers of Kafka's
-classes; a row of [old releases](#old-releases) on brokers of both; a [scenario](whatif.md) that comes out otherwise
-without the change (its expected values are from Kafka's source and issues); or Kafka's source alone."""
+BETWEEN = """\
+The next table has each rule that changed with a release, and the evidence for both sides of the change: answers of
+Kafka's classes; a row of [old releases](#old-releases), on brokers of both sides; a [scenario](whatif.md) with another
+outcome without the change (its expected values are from Kafka's source and issues); or Kafka's source alone."""
 
 
 def groups(file: str) -> list[list[str]]:

@@ -227,7 +227,7 @@ class KraftController(RegisteringController):
         """Removes a broker from its ISRs: it is fenced, shuts down, or returns from an unclean shutdown."""
         why = f"broker-{broker} leaves: {why}"
         if unclean_shutdown and not self.cluster.by_majority:
-            self._leaves_isrs_and_elrs(broker, why)
+            self._leaves_isrs_and_elrs(broker, why, unclean_shutdown)
             return
         for state in tuple(self.partitions.values()):
             self._replica_leaves(state, broker, why)
@@ -240,8 +240,11 @@ class KraftController(RegisteringController):
             return
         self.settle(broker_left(state, broker, self.circumstances(state)), why)
 
-    def _leaves_isrs_and_elrs(self, broker: int, why: str) -> None:
+    def _leaves_isrs_and_elrs(self, broker: int, why: str, unclean_shutdown: bool) -> None:
         """Takes a broker that may have lost records out of ISRs, then out of the ELRs of the index.
+
+        One that is unregistered is looked for there, too, and stays in the ELRs (handleBrokerUnregistered); no run has
+        such a step yet, but the answers of Kafka's controllers that this is held to do.
 
         All is decided before anything is written: what the index names twice gives the same record twice.
         """
@@ -249,7 +252,7 @@ class KraftController(RegisteringController):
         in_sync = [name for name, state in before.items() if broker in state.ids(state.isr)]
         for name in (*in_sync, *self._elrs.partitions_of(broker)):
             old, again = before[name], self.partitions[name] is not before[name]
-            new = broker_left(old, broker, self.circumstances(old), unclean_shutdown=True, listed=True)
+            new = broker_left(old, broker, self.circumstances(old), unclean_shutdown, listed=True)
             self.settle(new, f"{why}, as the index of ELRs says once more" if again else why, decided_on=old)
 
     def broker_is_back(self, broker: int) -> None:
