@@ -40,7 +40,7 @@ def processing_outcomes(events: Sequence[Event]) -> ProcessingOutcomes:
 
 
 class _Keeper:
-    """A fold over what groups read, process and commit."""
+    """A fold over what groups read, process and commit; ``held`` has the processes with a record that none handled."""
 
     def __init__(self) -> None:
         self.values: dict[Place, str] = {}
@@ -60,13 +60,16 @@ class _Keeper:
     def _consumed(self, event: Event) -> None:
         partition, offset, value, group = event.values
         if group:
-            self.values[group, partition, offset] = str(value)
-            self.held.setdefault((group, partition, offset), set()).add(event.node)
+            place = group, partition, offset
+            self.values[place] = str(value)
+            if place not in self.handled:
+                self.held.setdefault(place, set()).add(event.node)
 
     def _processed(self, event: Event) -> None:
         partition, offset, _, group, result = event.values
         if result != _FAILED:
             self.handled.add((group, partition, offset))
+            self.held.pop((group, partition, offset), None)
         if result == _DONE:
             self.done[group, partition, offset] += 1
 
@@ -74,7 +77,7 @@ class _Keeper:
         group, partition, end, _ = event.values
         self.committed[group, partition] = end
         for place in self.held:
-            if place[:2] == (group, partition) and place[2] < end and place not in self.handled:
+            if place[:2] == (group, partition) and place[2] < end:
                 self.early[place] = None
 
     def _ended(self, event: Event) -> None:
@@ -83,7 +86,7 @@ class _Keeper:
 
     def outcomes(self) -> ProcessingOutcomes:
         """The outcomes, in the order in which the records were read."""
-        gone = [place for place, nodes in self.held.items() if not nodes and place not in self.handled]
+        gone = [place for place, nodes in self.held.items() if not nodes]
         over = (place for place in gone if place[2] < self.committed.get(place[:2], 0))
         twice = (place for place in self.values if self.done[place] > 1)
         return ProcessingOutcomes(

@@ -58,7 +58,13 @@ def kraft_plan(model: Model, steps: Sequence[Taken]) -> PlanFile | None:
         return None
     if len({steps[place].chosen for place in written}) > 1 or {*names[written[0] : written[-1]]} & {*_FAULTS}:
         return None
-    plan = [*_out_of_sync(model.initial), *_writing(steps, written[0]), *_faults(steps), *_apart(model, steps)]
+    times = _times(steps)
+    plan = [
+        *_out_of_sync(model.initial),
+        *_writing(times[written[0]]),
+        *_faults(steps, times),
+        *_apart(model, steps, times),
+    ]
     return PlanFile(
         scenario=SCENARIO.name,
         kafka_version=RELEASES[model.name],
@@ -98,13 +104,12 @@ def _out_of_sync(begins: KraftState) -> Iterator[Step]:
             yield from away_from_controllers(replica, 0, SCENARIO.setup.duration)
 
 
-def _writing(steps: Sequence[Taken], place: int) -> Iterator[Step]:
+def _writing(time: int) -> Iterator[Step]:
     yield step_at(JUST_BEFORE_WRITES, Crash(PRODUCER))
-    yield step_at(_times(steps)[place], Start(PRODUCER))
+    yield step_at(time, Start(PRODUCER))
 
 
-def _faults(steps: Sequence[Taken]) -> Iterator[Step]:
-    times = _times(steps)
+def _faults(steps: Sequence[Taken], times: Sequence[int]) -> Iterator[Step]:
     for place, (step, time) in enumerate(zip(steps, times, strict=True)):
         name, replica = step.action.name, step.chosen[0]
         if name == "fence":
@@ -130,9 +135,9 @@ def _ending(step: Taken) -> AnyAction:
     return Stop(node_of(broker)) if step.state.broker_epoch[broker] else Crash(node_of(broker))
 
 
-def _apart(model: Model, steps: Sequence[Taken]) -> Iterator[Step]:
+def _apart(model: Model, steps: Sequence[Taken], times: Sequence[int]) -> Iterator[Step]:
     """Keeps those from each leader that never have all of its records while it leads."""
-    times, begin = _times(steps), 0
+    begin = 0
     leaders = [state.leader[now(state)] for state in (model.initial, *(step.state for step in steps))]
     for place in range(1, len(leaders) + 1):
         if place == len(leaders) or leaders[place] != leaders[begin]:

@@ -1,4 +1,4 @@
-"""Which test a process gets next, where several share the tests of a run.
+"""Tests given to the processes that share a run, file by file.
 
 pytest-xdist's ``loadgroup`` gives tests of no group away one by one, in turns: each process then makes every fixture of
 a module for itself. Here a process goes on in the file that it has in hand, then takes one that nobody has begun, and

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from kreplica.engine.explorer.layout import State
 from kreplica.engine.explorer.model import Taken
 from kreplica.engine.rules.replication.acknowledgement import ACKS_ALL
 from kreplica.engine.trace import LEADER, Event, Kind, Record
@@ -14,12 +18,21 @@ class Change:
 
     Args:
         number: Of the action, from 1.
+        before: The state before it.
         step: The action, and the state after it.
     """
 
-    def __init__(self, number: int, step: Taken) -> None:
+    before: Any
+    after: Any
+
+    def __init__(self, number: int, before: State, step: Taken) -> None:
+        self.before, self.after = before, step.state
         self.time = _MICROSECONDS * number
         self.name, self.chosen = step.action.name, step.chosen
+
+    def events(self) -> Iterable[Event]:
+        """The events that the action makes, in order."""
+        raise NotImplementedError
 
     def event(self, kind: Kind, node: str, *values: object) -> Event:
         """An event at a node."""
@@ -37,3 +50,18 @@ class Change:
         """The answer by which a client is told that its record is there."""
         told = self.event(Kind.ACKNOWLEDGED, client, partition, value, offset, ACKS_ALL)
         return [self.message(client, leader, "Produce answer"), told]
+
+
+def events_of_changes(
+    initial: State, steps: Sequence[Taken], change: Callable[[int, Any, Taken], Change]
+) -> list[Event]:
+    """The events of a counterexample.
+
+    Args:
+        initial: The state that it begins in.
+        steps: Its actions.
+        change: Makes the change of an action, as ``Change`` does.
+    """
+    states = (initial, *(step.state for step in steps))
+    changes = (change(number, states[number - 1], step) for number, step in enumerate(steps, 1))
+    return [event for one in changes for event in one.events()]

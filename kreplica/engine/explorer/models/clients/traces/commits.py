@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from kreplica.engine.explorer.model import Taken
 from kreplica.engine.explorer.models.clients.commits import CommitsState
-from kreplica.engine.explorer.models.clients.traces.change import Change
+from kreplica.engine.explorer.models.clients.traces.change import Change, events_of_changes
 from kreplica.engine.trace import Event, Kind
 
 CONSUMER, COORDINATOR, GROUP, ORDERS = "consumer-a", "broker-3", "billing", "orders-0"
@@ -20,20 +20,14 @@ def events_of(initial: CommitsState, steps: Sequence[Taken]) -> list[Event]:
         initial: The state that it begins in.
         steps: Its actions.
     """
-    found, before = list[Event](), initial
-    for number, step in enumerate(steps, 1):
-        found += _Commits(number, before, step).events()
-        before = step.state
-    return found
+    return events_of_changes(initial, steps, _Commits)
 
 
 class _Commits(Change):
     """An action of the application."""
 
-    def __init__(self, number: int, before: CommitsState, step: Taken) -> None:
-        super().__init__(number, step)
-        self.before = before
-        self.after: CommitsState = step.state
+    before: CommitsState
+    after: CommitsState
 
     def events(self) -> Iterator[Event]:
         """The events, in order: of the application, and its commit."""

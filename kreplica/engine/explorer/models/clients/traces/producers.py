@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from kreplica.engine.explorer.model import Taken
 from kreplica.engine.explorer.models.clients.retries import RetriesState, length
-from kreplica.engine.explorer.models.clients.traces.change import Change
+from kreplica.engine.explorer.models.clients.traces.change import Change, events_of_changes
 from kreplica.engine.rules.replication.acknowledgement import ACKS_ALL
 from kreplica.engine.rules.replication.error_codes import ErrorCode
 from kreplica.engine.rules.replication.replica_set import members
@@ -24,11 +24,7 @@ def events_of(initial: RetriesState, steps: Sequence[Taken]) -> list[Event]:
         initial: The state that it begins in.
         steps: Its actions.
     """
-    found, before = list[Event](), initial
-    for number, step in enumerate(steps, 1):
-        found += _Retries(number, before, step).events()
-        before = step.state
-    return found
+    return events_of_changes(initial, steps, _Retries)
 
 
 def _value_of(record: int) -> str:
@@ -38,10 +34,11 @@ def _value_of(record: int) -> str:
 class _Retries(Change):
     """An action of the producer, or of its leader."""
 
+    before: RetriesState
+    after: RetriesState
+
     def __init__(self, number: int, before: RetriesState, step: Taken) -> None:
-        super().__init__(number, step)
-        self.before = before
-        self.after: RetriesState = step.state
+        super().__init__(number, before, step)
         self.end = length(before.log)
         self.grows = length(self.after.log) > self.end
 

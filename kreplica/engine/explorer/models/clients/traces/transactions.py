@@ -6,9 +6,10 @@ The first transaction is committed; of one record it has that of ``credit``. The
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from kreplica.engine.explorer.model import Taken
-from kreplica.engine.explorer.models.clients.traces.change import Change
+from kreplica.engine.explorer.models.clients.traces.change import Change, events_of_changes
 from kreplica.engine.explorer.models.clients.transactions import (
     A_TRANSACTION,
     COMMIT,
@@ -36,12 +37,8 @@ def events_of(initial: TransactionsState, steps: Sequence[Taken]) -> list[Event]
         initial: The state that it begins in.
         steps: Its actions.
     """
-    found, before, ends = list[Event](), initial, [0] * len(PARTITIONS)
-    alone = steps[-1].state.fates[1] == 0
-    for number, step in enumerate(steps, 1):
-        found += _Transfers(number, before, step, ends, alone).events()
-        before = step.state
-    return found
+    ends, alone = [0] * len(PARTITIONS), steps[-1].state.fates[1] == 0
+    return events_of_changes(initial, steps, partial(_Transfers, ends=ends, alone=alone))
 
 
 class _Transfers(Change):
@@ -55,10 +52,11 @@ class _Transfers(Change):
         alone: Whether the first transaction has one record.
     """
 
+    before: TransactionsState
+    after: TransactionsState
+
     def __init__(self, number: int, before: TransactionsState, step: Taken, ends: list[int], alone: bool) -> None:
-        super().__init__(number, step)
-        self.before = before
-        self.after: TransactionsState = step.state
+        super().__init__(number, before, step)
         self.ends, self.alone = ends, alone
 
     def events(self) -> list[Event]:
