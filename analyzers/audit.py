@@ -30,7 +30,7 @@ from analyzers.rules.over_time import span_order, tallied, worst_first
 from analyzers.sessions.local_rows import local_rows
 from analyzers.sessions.session import kept
 from kreplica.errors import UsageError
-from kreplica.fleet.worsening import Key, Stretch
+from kreplica.fleet.known.worsening import Key, Stretch
 from kreplica.health.rules import ALL_RULES, OFFLINE, PartitionRule, Severity
 from kreplica.history.tables import OBSERVATION
 from kreplica.model.predicates.partitions import PREDICATES

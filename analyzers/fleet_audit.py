@@ -19,7 +19,7 @@ from analyzers.sessions.jvm import is_submitted
 from analyzers.sessions.session import LOCAL_MASTER, require_pyspark, settings_for, spark_session
 from kreplica.errors import ExitCode, InputError, UsageError
 from kreplica.fleet.judging import tables_read
-from kreplica.fleet.worsening import AppliedMute, apply_mutes, muted_keys
+from kreplica.fleet.known.worsening import AppliedMute, apply_mutes, muted_keys
 from kreplica.health.rules import Severity
 from kreplica.history.months.layout import CLOSED, OPEN, WHOLE
 from kreplica.history.months.log_steps import EXACT_TABLES, STEPS, exact_name
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from analyzers.rows import SnapshotFinding, SpanFinding
     from analyzers.sessions.session import SparkSession
     from kreplica.config.mutes import Mute
-    from kreplica.fleet.baseline import Baseline
+    from kreplica.fleet.known.baseline import Baseline
 
 ROWS_A_CORE_SECOND = 300_000
 """Rows that a core reads and judges in a second, roughly."""

@@ -8,7 +8,7 @@ from datetime import datetime
 from analyzers.audit import MOST_HELD, Audit, Tally, refuse_many
 from analyzers.rows import SpanFinding
 from analyzers.rules.over_time import tallied, worst_first
-from kreplica.fleet.baseline import Baseline, place_of
+from kreplica.fleet.known.baseline import Baseline, place_of
 
 
 class NewFindings:

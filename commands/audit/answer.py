@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar, overload
 
 from analyzers.audit import refuse_many
 from analyzers.rows import SnapshotCountsRow
-from commands.audit.applied_mutes import as_object
+from commands.audit.shared.applied_mutes import as_object
 from commands.shared.printing.output import Answer, OutputFormat
 
 if TYPE_CHECKING:

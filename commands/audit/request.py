@@ -28,7 +28,7 @@ from commands.shared.options.history import WantedOptions
 from commands.shared.options.judging import JudgingOptions
 from commands.shared.options.spark import SparkOptions
 from commands.shared.printing.progress import Progress
-from kreplica.fleet.baseline import read_baseline
+from kreplica.fleet.known.baseline import read_baseline
 from kreplica.store.selection import Selection
 from kreplica.system.packages import left_out
 from kreplica.system.processes import processors

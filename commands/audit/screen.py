@@ -10,8 +10,8 @@ from datetime import datetime
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from commands.audit.applied_mutes import print_mutes
-from commands.audit.moments import moment
+from commands.audit.shared.applied_mutes import print_mutes
+from commands.audit.shared.moments import moment
 from commands.shared.printing.screen import TableColumn, print_columns, print_lines, print_rows, print_verdict
 from kreplica.errors import ExitCode
 from kreplica.health.listing import TROUBLE

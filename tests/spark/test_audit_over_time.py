@@ -14,7 +14,7 @@ from histories.clusters import PlantedCluster, chosen_of
 
 from analyzers.rows import SnapshotFinding, SpanFinding
 from analyzers.rules.over_time import found_over_time, span_order
-from kreplica.fleet.worsening import Stretch
+from kreplica.fleet.known.worsening import Stretch
 from kreplica.history.selection import choose
 from kreplica.system.stores.storage import LocalStorage
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from commands.audit.moments import MOMENTS, columns_of
+from commands.audit.shared.moments import MOMENTS, columns_of
 from commands.shared.printing.screen import (
     MOST_LISTED,
     TableColumn,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from commands.audit.applied_mutes import as_object
+from commands.audit.shared.applied_mutes import as_object
 from commands.shared.printing.output import Answer
 from kreplica.fleet.incidents.fleet import FoundIncidents
 from kreplica.fleet.incidents.rows import IncidentRow

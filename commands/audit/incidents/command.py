@@ -51,8 +51,8 @@ def incidents(
     from commands.audit.incidents.screen import show
     from commands.shared.printing.output import emit
     from kreplica.config.mutes import mutes_in_force
-    from kreplica.fleet.baseline import read_incidents
     from kreplica.fleet.incidents.fleet import incidents_in
+    from kreplica.fleet.known.baseline import read_incidents
     from kreplica.health.rules import Severity
     from kreplica.system.processes import processors
 

@@ -6,7 +6,6 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from commands.audit.applied_mutes import print_mutes
 from commands.audit.incidents.fitting import (
     CLUSTER_COLUMNS,
     LEAST_ROWS,
@@ -17,7 +16,8 @@ from commands.audit.incidents.fitting import (
     more_incidents,
     room_for,
 )
-from commands.audit.moments import MOMENTS, columns_of
+from commands.audit.shared.applied_mutes import print_mutes
+from commands.audit.shared.moments import MOMENTS, columns_of
 from commands.shared.printing.screen import print_columns, print_lines, print_rows, print_verdict
 from kreplica.errors import ExitCode
 from kreplica.fleet.incidents.rows import IncidentRow, row_of

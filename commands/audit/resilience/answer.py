@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from commands.audit.known_time import known_clusters, known_time
+from commands.audit.shared.known_time import known_clusters, known_time
 from commands.shared.printing.output import Answer
 from kreplica.fleet.availability.resilience import Exposure, Resilience
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from commands.audit.known_time import known_clusters, known_time
+from commands.audit.shared.known_time import known_clusters, known_time
 from commands.shared.printing.output import Answer
 from kreplica.fleet.availability.slo import Downtime, Service, Standing
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from commands.audit.known_time import columns_by_cluster, known_line, names_of_clusters
+from commands.audit.shared.known_time import columns_by_cluster, known_line, names_of_clusters
 from commands.shared.printing.screen import print_lines, print_rows, print_verdict, utc
 from commands.shared.printing.verdicts import COLORS
 from kreplica.errors import ExitCode

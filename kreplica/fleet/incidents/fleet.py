@@ -18,10 +18,10 @@ from kreplica.fleet.incidents.packed import GatheredFindings, packed
 from kreplica.fleet.incidents.rows import BehindRow, IncidentRow, behind_row, row_of
 from kreplica.fleet.incidents.scenes import TABLES_READ
 from kreplica.fleet.judging import between_clusters, judge_cluster, newest_ms, tables_read
+from kreplica.fleet.known.worsening import AppliedMute, Key, Stretch, apply_mutes, muted_keys
 from kreplica.fleet.rule import Circumstances
 from kreplica.fleet.rules.settings import cluster_drift
 from kreplica.fleet.rules.settings.cluster_drift import PresentSettings
-from kreplica.fleet.worsening import AppliedMute, Key, Stretch, apply_mutes, muted_keys
 from kreplica.health.rules import Severity
 from kreplica.history.lives.log_line import Moments
 from kreplica.history.lives.told_line import Line

@@ -53,7 +53,7 @@ def findings_in(
 
 
 _APART = {"name": "setting"}
-"""Columns that evidence has under another name, by which findings of one place are told apart (fleet/baseline.py)."""
+"""Columns that evidence has under another name, by which findings of one place are told apart (fleet.known)."""
 
 
 def _chains(rows: ViewRows, verdicts: Verdicts) -> Iterator[tuple[int, int, int]]:

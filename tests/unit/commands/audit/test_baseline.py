@@ -22,7 +22,7 @@ from commands.audit.answer import answer_to
 from commands.audit.screen import show
 from commands.shared.printing.output import OutputFormat
 from kreplica.errors import ExitCode, UsageError
-from kreplica.fleet.baseline import read_baseline
+from kreplica.fleet.known.baseline import read_baseline
 from kreplica.health.rules import Severity
 from kreplica.model.predicates.partitions import PREDICATES
 from kreplica.model.tables.rows import names_of

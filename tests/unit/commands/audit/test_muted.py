@@ -20,7 +20,7 @@ from commands.audit.screen import show
 from commands.shared.printing.output import OutputFormat
 from kreplica.config.mutes import Mute
 from kreplica.errors import ExitCode
-from kreplica.fleet.worsening import Key, Stretch
+from kreplica.fleet.known.worsening import Key, Stretch
 from kreplica.health.rules import Severity
 from kreplica.model.predicates.partitions import PREDICATES
 from kreplica.model.tables.rows import names_of

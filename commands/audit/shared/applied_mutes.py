@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from commands.audit.moments import moment
+from commands.audit.shared.moments import moment
 from commands.shared.printing.screen import print_lines
 from kreplica.model.wording.words import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from kreplica.fleet.worsening import AppliedMute
+    from kreplica.fleet.known.worsening import AppliedMute
 
 
 def as_object(one: AppliedMute) -> dict[str, object]:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kreplica.config.mutes import Mute
-from kreplica.fleet.worsening import AppliedMute, Stretch, apply_mutes, muted_keys
+from kreplica.fleet.known.worsening import AppliedMute, Stretch, apply_mutes, muted_keys
 from kreplica.health.rules import Severity
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

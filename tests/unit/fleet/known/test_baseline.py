@@ -11,7 +11,7 @@ import pytest
 
 from analyzers.rows import SpanFinding
 from kreplica.errors import InputError
-from kreplica.fleet.baseline import Baseline, place_of, read_baseline, read_incidents
+from kreplica.fleet.known.baseline import Baseline, place_of, read_baseline, read_incidents
 from kreplica.health.rules import Severity
 
 

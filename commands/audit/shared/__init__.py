@@ -1,0 +1,1 @@
+"""Parts of answers that several commands of audit have."""
