@@ -133,7 +133,7 @@ class BreakConnection(Action, frozen=True):
     Args:
         source, target: The nodes; ``*`` is every node.
         delay: Time by which requests that are under way arrive later than they would have, in microseconds. They are
-            handled all the same, in their order; new ones do not wait for them.
+            handled all the same, in their order, unless their target has ended by then; new ones do not wait for them.
     """
 
     source: str

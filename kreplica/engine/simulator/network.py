@@ -1,7 +1,9 @@
 """Requests and answers between processes, with latency, loss and cuts. A link keeps its order, as a connection does.
 
-A process that is down breaks the connection: the caller notices one latency later. A cut or lossy link drops
-the message: the caller notices nothing until its timeout.
+A process that is down breaks the connection: the caller notices one latency later. What was on its way to a process
+that ends is lost with the connection, and does not reach the process that is started in its place: the caller notices
+one latency after it would have arrived. A cut or lossy link drops the message: the caller notices nothing until its
+timeout.
 """
 
 from __future__ import annotations
@@ -37,7 +39,8 @@ class Request(NamedTuple):
 class Call:
     """One request in flight, at its target, or answered.
 
-    ``held`` is the time by which it arrives later than its link would have it.
+    ``held`` is the time by which it arrives later than its link would have it. ``reaches`` is the run of the target
+    that the connection is to: the present one, or the next one while the target is down.
     """
 
     __slots__ = (
@@ -52,6 +55,7 @@ class Call:
         "network",
         "on_failure",
         "on_reply",
+        "reaches",
         "sent",
         "source",
         "target",
@@ -66,6 +70,7 @@ class Call:
         self.deadline = deadline
         self.held = 0
         self.incarnation = self.source.incarnation
+        self.reaches = self.target.incarnation + (not self.target.up)
         self.sent = network.clock.now
         self.done = False
 
@@ -214,7 +219,8 @@ class Network:
             self.clock.at(self.clock.now + held, self._deliver, call)
             return
         target = call.target
-        if not (target.up and target.listens):
+        # a connection ends with its process, and what was sent on it: see NetworkClient.processDisconnection
+        if not (target.up and target.listens) or target.incarnation != call.reaches:
             call.disconnect()
             return
         if target.paused:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
 from kreplica.engine.fault_plan import BreakConnection
 from kreplica.engine.setup import MILLISECOND, SECOND, TopicSetup, cluster
 from kreplica.engine.simulator.environment import DISCONNECTED
@@ -14,9 +16,9 @@ from kreplica.engine.trace import Trace
 from kreplica.engine.versions.supported import version_named
 
 
-def running() -> Simulation:
+def running(version: str = "2.5") -> Simulation:
     """Two brokers that have run for a second."""
-    simulation = build(cluster(2, TopicSetup("t", ((1, 2),))), version_named("2.5"), 1, Trace())
+    simulation = build(cluster(2, TopicSetup("t", ((1, 2),))), version_named(version), 1, Trace())
     simulation.scheduler.run(SECOND)
     return simulation
 
@@ -59,3 +61,31 @@ def test_each_connection_breaks_once_where_both_ends_are_every_node() -> None:
     simulation.scheduler.run(10 * SECOND)
     assert failed == [DISCONNECTED]
     assert [time // SECOND for time in arrived] == [1 + 3]
+
+
+@pytest.mark.parametrize("held", [False, True], ids=["on a slow link", "held back"])
+def test_a_request_is_lost_with_the_process_that_it_was_sent_to(held: bool) -> None:
+    """The target has started again by the time at which it would arrive: that process has another connection."""
+    simulation = running("4.1")
+    target = simulation.node("broker-2")
+    simulation.network.link(simulation.node("broker-1"), target).delay = 0 if held else 3 * SECOND
+    arrived, failed = asks(simulation, "broker-2")
+    if held:
+        act(simulation, BreakConnection("broker-1", "broker-2", 3 * SECOND))
+    target.kill()
+    target.start()
+    simulation.scheduler.run(3 * SECOND)
+    assert failed == ([DISCONNECTED] if held else [])
+    simulation.scheduler.run(10 * SECOND)
+    assert (arrived, failed) == ([], [DISCONNECTED])
+
+
+def test_a_request_sent_while_its_target_was_down_reaches_the_next_process() -> None:
+    """Whether a connection is refused is known once the request for it arrives."""
+    simulation = running("4.1")
+    target = simulation.node("broker-2")
+    target.kill()
+    arrived, failed = asks(simulation, "broker-2")
+    target.start()
+    simulation.scheduler.run(10 * SECOND)
+    assert (len(arrived), failed) == (1, [])
