@@ -241,6 +241,8 @@ class Network:
         """The answer to a request that the plan has refused; None if it has not."""
         for refusal in self.refusals:
             if refusal.takes(call.source.name, call.target.name, call.name):
+                if refusal.is_used_up:
+                    self.refusals.remove(refusal)
                 return refusal.answer(call.arguments)
         return None
 

@@ -57,10 +57,16 @@ class Refusal:
 
     def takes(self, source: str, target: str, request: str) -> bool:
         """True if it is this request that is refused; each time one fewer is left."""
-        if not self._left or (source, target, request) != (self._source, self._target, self._request):
+        assert self._left, "one that is used up is taken away"
+        if (source, target, request) != (self._source, self._target, self._request):
             return False
         self._left -= 1
         return True
+
+    @property
+    def is_used_up(self) -> bool:
+        """True once all the requests have been refused."""
+        return not self._left
 
     def answer(self, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
         """The values of the answer to a request with these arguments."""
