@@ -19,7 +19,7 @@ from kreplica.engine.plans.omissions import LeaveOut
 from kreplica.engine.rules.replication.replica_set import NO_LEADER, contains
 from kreplica.engine.setup import MILLISECOND, SECOND
 from kreplica.model.settings import UNCLEAN
-from kreplica.scenarios.counterexamples.settings import (
+from kreplica.scenarios.counterexamples.played_cluster import (
     APART,
     JUST_BEFORE_WRITES,
     LAG,

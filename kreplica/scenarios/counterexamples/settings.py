@@ -41,30 +41,34 @@ from kreplica.engine.fault_plan import (
 from kreplica.engine.plans.file import PlanFile
 from kreplica.engine.plans.omissions import LeaveOut
 from kreplica.engine.rules.replication.replica_set import NO_LEADER
-from kreplica.engine.setup import FIRST_CONTROLLER, MILLISECOND, SECOND
+from kreplica.engine.setup import MILLISECOND, SECOND
 from kreplica.model.settings import MIN_ISR, UNCLEAN
+from kreplica.scenarios.counterexamples.played_cluster import (
+    APART,
+    JUST_BEFORE_WRITES,
+    LAG,
+    LAG_MS,
+    PRODUCER,
+    REPLICAS,
+    SESSION,
+    away_from_controllers,
+)
 from kreplica.scenarios.counterexamples.steps import node_of, step_at
 from kreplica.scenarios.library.durability.power_loss_of_all import SCENARIO
 
-FLUSH, ACKS, LAG = "flush.messages", "acks", "replica.lag.time.max.ms"
+FLUSH, ACKS = "flush.messages", "acks"
 PARTITION = "t-0"
-REPLICAS, PRODUCER = 3, "producer"
-JUST_BEFORE_WRITES = 900 * MILLISECOND
-BEGIN, APART = 10 * SECOND, 2 * SECOND
-"""Time of the first step that the plan has, and from one to the next."""
+BEGIN = 10 * SECOND
+"""Time of the first step that the plan has."""
 RETURN = 10 * SECOND
 """Time until a broker that was fenced while it ran is in sync once its link is back."""
-TIME_OUT, SESSION = 9 * SECOND, 15 * SECOND
-"""broker.session.timeout.ms, and the time after which the controller has fenced every broker that is down."""
+TIME_OUT = 9 * SECOND
+"""broker.session.timeout.ms."""
 SOONER = 2500 * MILLISECOND
 """Time by which a broker is silent earlier than another, so that its session ends earlier: more than from one heartbeat
 to the next (broker.heartbeat.interval.ms).
 """
 SHORTLY = 100 * MILLISECOND
-LAG_MS = 5_000
-"""replica.lag.time.max.ms where a follower leaves the ISR: one without a link has left by the first step of the plan,
-one that goes down then has not by the third.
-"""
 _FAILS = ("crash", "lose-log", "lose-power", "all-lose-power")
 _KNOWN = {*_FAILS, "start", "cut-off", "shrink-isr", "elect-preferred"}
 _BY_THEMSELVES = {"write", "fetch", "hear", "expire", "unfence"}
@@ -373,9 +377,3 @@ def _is_gone(state: SettingsState, replica: int) -> bool:
 def _returns(state: SettingsState, replica: int) -> bool:
     """True if a broker does not run, or the controller counts it as active."""
     return not (state.running[0] >> replica) & 1 or bool((state.active[0] >> replica) & 1)
-
-
-def away_from_controllers(replica: int, begin: int, until: int) -> Iterator[Step]:
-    """Cuts the links of a replica's broker to all controllers, from one time to another."""
-    for controller in range(SCENARIO.setup.controllers):
-        yield step_at(begin, Cut(node_of(replica), f"controller-{FIRST_CONTROLLER + controller}", until - begin))
