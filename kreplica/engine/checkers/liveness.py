@@ -13,7 +13,15 @@ from typing import NamedTuple
 from kreplica.engine.checkers.history_of_logs import ReplicaLog, ReplicaLogs
 from kreplica.engine.checkers.invariants import Finding, Invariant
 from kreplica.engine.checkers.strong_isr import ControllerIsr
-from kreplica.engine.fault_plan import AnyAction, Cut, DirectoryFailure, Plan, Reassign
+from kreplica.engine.fault_plan import (
+    AnyAction,
+    BreakConnection,
+    Cut,
+    DirectoryFailure,
+    Plan,
+    Reassign,
+    RefuseRequest,
+)
 from kreplica.engine.plans.text import detail_of, name_of
 from kreplica.engine.rules.replication.error_codes import ErrorCode
 from kreplica.engine.settings import MICROSECONDS, Value
@@ -60,12 +68,13 @@ class Liveness:
     * its ISR holds the available replicas and no other;
     * with enough of them, earlier writes are committed, and what producers send from then on is acknowledged.
 
-    Not judged: partitions led by a broker that is cut off from a ZooKeeper-mode controller, since both keep their
-    sessions and wait for each other, as in Kafka; a KRaft quorum without its majority; in ZooKeeper mode since 2.7 a
-    leader that was answered INVALID_UPDATE_VERSION, as long as it leads in that epoch. The answer to the controller's
-    own write was lost: the ISR stands in ZooKeeper, the controller does not know it (tryProcessAlterPartition), and the
-    leader waits for metadata that tells which one holds (Partition.handleAlterPartitionError), while it ignores
-    LeaderAndIsr in its own leader epoch (ReplicaManager.becomeLeaderOrFollower): until 3.9 only an election ends that.
+    Not judged: what a client sends once the plan has requests of it refused, which may come at any time; partitions led
+    by a broker that is cut off from a ZooKeeper-mode controller, since both keep their sessions and wait for each
+    other, as in Kafka; a KRaft quorum without its majority; in ZooKeeper mode since 2.7 a leader that was answered
+    INVALID_UPDATE_VERSION, as long as it leads in that epoch. The answer to the controller's own write was lost: the
+    ISR stands in ZooKeeper, the controller does not know it (tryProcessAlterPartition), and the leader waits for
+    metadata that tells which one holds (Partition.handleAlterPartitionError), while it ignores LeaderAndIsr in its own
+    leader epoch (ReplicaManager.becomeLeaderOrFollower): until 3.9 only an election ends that.
 
     Up to 2.1 a controller misses a broker that is gone and back before it looks (KIP-380, KAFKA-7235), and tells the
     new process nothing: partitions that it leads are not judged, and as a follower it may stay outside the ISR.
@@ -89,6 +98,7 @@ class Liveness:
         "_moved",
         "_open",
         "_plain",
+        "_refused",
         "_untold",
         "_waiting",
         "bound",
@@ -124,6 +134,7 @@ class Liveness:
         self._cuts: list[Cut] = []
         self._gone: set[tuple[str, str]] = set()
         self._moved: set[str] = set()
+        self._refused: set[str] = set()
         self._waiting: set[tuple[str, str]] = set()
         self._controller = ""
         self._untold: set[str] = set()
@@ -165,6 +176,10 @@ class Liveness:
             self._gone.update((partition, action.node) for partition in own & set(action.partitions or own))
         elif isinstance(action, Reassign):
             self._moved.add(action.partition)
+        elif isinstance(action, BreakConnection):
+            over += action.delay
+        elif isinstance(action, RefuseRequest):
+            self._refused.update(self._plain if action.source == "*" else (action.source,))
         self._last = max(self._last, over)
 
     def _is_between_brokers(self, cut: Cut) -> bool:
@@ -203,7 +218,7 @@ class Liveness:
 
     def _sent(self, event: Event) -> None:
         partition, value, acks = event.values
-        if acks and event.node in self._plain:
+        if acks and event.node in self._plain - self._refused:
             self._open.setdefault(value, _Sent(event.time, event.node, partition))
 
     def _acknowledged(self, event: Event) -> None:

@@ -15,6 +15,7 @@ from random import Random
 from kreplica.engine.fault_plan import (
     AnyAction,
     At,
+    BreakConnection,
     CancelReassignment,
     Crash,
     Cut,
@@ -22,6 +23,7 @@ from kreplica.engine.fault_plan import (
     DiskLoss,
     ElectPreferred,
     ExpireSession,
+    LateMetadata,
     Lossy,
     Pause,
     Plan,
@@ -35,6 +37,7 @@ from kreplica.engine.fault_plan import (
     When,
     in_order,
 )
+from kreplica.engine.fuzzing.refused_requests import refused_requests
 from kreplica.engine.settings import MICROSECONDS
 from kreplica.engine.setup import FIRST_CONTROLLER, Setup
 from kreplica.engine.trace import Kind
@@ -58,6 +61,9 @@ class FaultKind(StrEnum):
     LAGGARD = "laggard"
     BACK_AND_FORTH = "back-and-forth"
     LATE_CONTROLLER = "late-controller"
+    LATE_METADATA = "late-metadata"
+    BREAK_CONNECTION = "break-connection"
+    REFUSE_REQUEST = "refuse-request"
     SESSION = "session"
     MOVE = "move"
     DIRECTORY = "directory"
@@ -365,6 +371,24 @@ def _late_controller(setup: Setup, _: Version, chance: Random, last: int) -> Mad
     return Slow("active controller", _broker(setup, chance), delay, _length(chance, last), True), None, 0
 
 
+def _late_metadata(setup: Setup, version: Version, chance: Random, last: int) -> Made:
+    """Has one broker learn late of what the controller decides; its heartbeats go on in KRaft mode."""
+    if version.controller is ControllerKind.ZOOKEEPER:
+        return _late_controller(setup, version, chance, last)
+    return LateMetadata(_broker(setup, chance), _length(chance, last)), None, 0
+
+
+def _break_connection(setup: Setup, _: Version, chance: Random, __: int) -> Made:
+    """Breaks a connection; what is under way on it arrives later, while its sender asks again."""
+    node = _broker(setup, chance)
+    delay = chance.choice((0, 5, 500, 3000)) * MICROSECONDS
+    return BreakConnection(node, _other(setup, chance, node), delay), None, 0
+
+
+def _refuse_request(setup: Setup, _: Version, chance: Random, __: int) -> Made:
+    return refused_requests(setup, _broker(setup, chance), chance), None, 0
+
+
 def _directory(setup: Setup, _: Version, chance: Random, last: int) -> Made:
     """Fails the directory of one replica; a broker that ends by that is started again."""
     topic = chance.choice(setup.topics)
@@ -385,6 +409,9 @@ _MAKERS: dict[FaultKind, Callable[[Setup, Version, Random, int], Made]] = {
     FaultKind.CONTROLLER: _controller,
     FaultKind.PREFERRED: _preferred,
     FaultKind.LATE_CONTROLLER: _late_controller,
+    FaultKind.LATE_METADATA: _late_metadata,
+    FaultKind.BREAK_CONNECTION: _break_connection,
+    FaultKind.REFUSE_REQUEST: _refuse_request,
     FaultKind.SESSION: _session,
     FaultKind.DIRECTORY: _directory,
     FaultKind.POWER_LOSS: _power_loss,

@@ -11,7 +11,7 @@ from kreplica.scenarios import scenario_named
 from kreplica.scenarios.random_runs import Job, ManyRuns, is_failure, run_many, wrong_with
 
 JOB = Job("acks1-leader-crash", "3.9-kraft", {"acks": 0})
-FIRST, RUNS = 50, 20
+FIRST, RUNS = 70, 20
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,18 @@ from kreplica.engine import SECOND, Judge, Setup, Trace, Version, cluster, obser
 from kreplica.engine.checkers.invariants import Invariant
 from kreplica.engine.checkers.liveness import recovery_bound
 from kreplica.engine.checkers.outcome import Outcome
-from kreplica.engine.fault_plan import At, Crash, Cut, DirectoryFailure, Plan, Start, Step
+from kreplica.engine.fault_plan import (
+    At,
+    BreakConnection,
+    Crash,
+    Cut,
+    DirectoryFailure,
+    Plan,
+    RefuseRequest,
+    Start,
+    Step,
+)
+from kreplica.engine.plans.text import detail_of, name_of
 from kreplica.engine.setup import ProducerSetup, TopicSetup, sends
 from kreplica.engine.simulator.broker import leadership
 from kreplica.engine.trace import KINDS, Kind, Record
@@ -137,6 +148,23 @@ def test_what_is_sent_later_is_acknowledged() -> None:
     assert broken(*BEGUN, (LATE, *sent[1:])) == []
     assert broken(*BEGUN, *_both(Record(0, "m1")), sent, told) == []
     assert WRITES not in broken(*BEGUN, *crashed(EARLY, TWO), *crashed(EARLY, THREE), below, sent)
+
+
+@pytest.mark.parametrize(("source", "judged"), [("writer", []), ("*", []), ("another", [WRITES])])
+def test_what_a_client_sends_whose_requests_are_refused_is_not_judged(source: str, judged: list[Invariant]) -> None:
+    """The plan does not tell when those requests come: the next one may be the one of 100 s."""
+    refusal = RefuseRequest(source, ONE, "Produce", "NOT_ENOUGH_REPLICAS")
+    told = (EARLY, Kind.FAULT, "plan", name_of(refusal), detail_of(refusal))
+    assert broken(*BEGUN, told, (100, Kind.SENT, "writer", P, "m", -1), plan=(Step(At(0), refusal),)) == judged
+
+
+@pytest.mark.parametrize(("delay", "judged"), [(0, [WRITES]), (60 * SECOND, [])])
+def test_a_connection_that_breaks_is_over_when_its_last_request_has_arrived(
+    delay: int, judged: list[Invariant]
+) -> None:
+    broke = BreakConnection(ONE, TWO, delay)
+    told = (30, Kind.FAULT, "plan", name_of(broke), detail_of(broke))
+    assert broken(*BEGUN, told, (100, Kind.SENT, "writer", P, "m", -1), plan=(Step(At(0), broke),)) == judged
 
 
 def test_what_is_sent_before_everything_has_settled_may_be_given_up() -> None:
