@@ -105,8 +105,10 @@ def zookeeper_alter_partition_error(
 ) -> ErrorCode:
     """Returns the error with which a ZooKeeper controller refuses an ISR; NONE if it accepts it.
 
-    KafkaController.tryProcessAlterPartition, 2.7 to 3.9. If the leader proposes the ISR there already is, the answer is
-    NONE, even if it sent an older partition epoch.
+    KafkaController.tryProcessAlterPartition, 2.7 to 3.9 (processAlterIsr up to 3.1, processAlterPartition in 3.2). If
+    the leader proposes the ISR there already is, the answer is NONE, even if it sent an older partition epoch. Up to
+    3.2 epochs above the controller's are not looked at: ZooKeeper refuses the write of a deposed controller, and the
+    answer is UNKNOWN_SERVER_ERROR. The leader asks again after either.
 
     Args:
         leader, leader_epoch, partition_epoch, isr: What the controller has.

@@ -338,7 +338,10 @@ class ZooKeeperLink:
     # -- asked of the controller, since 2.7
 
     def _ask_controller(self, leadership: Leadership, wanted: int) -> None:
-        """AlterPartitionManager: retried after 50 ms as long as the leader still wants the same ISR."""
+        """AlterPartitionManager: retried after 50 ms as long as the leader still wants the same ISR.
+
+        A request is sent at once, as since 2.8; AlterIsrManagerImpl of 2.7 sends those that wait every 50 ms.
+        """
         if leadership.replica.leadership is not leadership or leadership.pending != wanted:
             return
         controller = self._controller_link()
