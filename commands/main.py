@@ -8,7 +8,6 @@ import importlib
 import inspect
 import io
 import os
-import re
 import sys
 from collections.abc import Sequence
 from typing import Annotated
@@ -21,7 +20,7 @@ from commands.shared.plain_values import take_plain_values
 from commands.shared.printing.output import OutputFormat, drop_stdout, print_error, print_error_object
 from commands.shared.printing.terminal import pass_on, print_err, print_out
 from commands.shared.repeats import RepeatAwareCommand
-from kreplica.errors import ExitCode, KreplicaError, UsageError, as_clause, os_reason
+from kreplica.errors import ExitCode, KreplicaError, UsageError, os_reason
 from kreplica.version import __version__
 
 SECTIONS = {
@@ -39,9 +38,6 @@ COMMANDS = tuple(name for names in SECTIONS.values() for name in names)
 
 GROUPS = frozenset({"audit", "rebalance", "roll", "whatif", "decode", "config", "sandbox"})
 """Commands that have subcommands: their ``register`` takes ``below`` (see commands.shared.groups)."""
-
-_PARSING = re.compile(r", unable to parse string as an? \w+$")
-"""End of a message of the validators that says no more than what comes before."""
 
 LONGEST = 80
 """Characters of a name that a message repeats."""
@@ -229,7 +225,9 @@ def _refuse(error: Exception, output: OutputFormat | None) -> ExitCode:
     if type(error).__name__ == "NoArgsIsHelpError" and context is not None:
         pass_on(context.get_help() + "\n", sys.stderr)
     else:
-        print_error(_usage_error(error), output)
+        from commands.shared.usage_errors import usage_error
+
+        print_error(usage_error(error), output)
     return ExitCode.USAGE
 
 
@@ -239,15 +237,6 @@ def _report_full(error: OSError, output: OutputFormat | None) -> ExitCode:
         drop_stdout()
     print_error(UsageError(f"cannot write {error.filename or 'the answer'}", os_reason(error)), output)
     return ExitCode.USAGE
-
-
-def _usage_error(error: Exception) -> UsageError:
-    message = " ".join(str(error.format_message()).split())  # type: ignore[attr-defined]
-    message = message.rstrip(".").replace(": Value error, ", ": ").replace(": Input should be ", ": it has to be ")
-    message = _PARSING.sub("", message)
-    context = getattr(error, "ctx", None)
-    path = context.command_path if context is not None else "kreplica"
-    return UsageError(as_clause(message), fix=f"see {path} --help")
 
 
 def _requested_output(arguments: Sequence[str]) -> OutputFormat | None:

@@ -12,6 +12,7 @@ from commands.shared.printing.screen import TableColumn, aged, print_columns, pr
 from commands.shared.printing.verdicts import severity_color
 from kreplica.health.findings import Finding
 from kreplica.health.rules import ALL_RULES, Severity
+from kreplica.model.wording.words import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -55,7 +56,8 @@ def show(answer: Answer[Finding], views: Sequence[CheckedView], console: Console
 
 def _show_verdict(view: CheckedView, console: Console) -> None:
     snapshot = view.snapshot
-    scope = f"{len(snapshot.partitions)} partitions of {snapshot.topic_count} topics in {snapshot.name}"
+    partitions, topics = counted(len(snapshot.partitions), "partition"), counted(snapshot.topic_count, "topic")
+    scope = f"{partitions} of {topics} in {snapshot.name}"
     counts = Counter(finding.severity for finding in view.findings)
     said = ", ".join(f"{counts[severity]} {severity.word}" for severity in reversed(Severity) if counts[severity])
     if view.findings:
@@ -64,7 +66,7 @@ def _show_verdict(view: CheckedView, console: Console) -> None:
             console,
             worst.word.upper(),
             severity_color(worst),
-            f"{len(view.findings)} findings ({said}) among {scope}{aged(snapshot)}",
+            f"{counted(len(view.findings), 'finding')} ({said}) among {scope}{aged(snapshot)}",
         )
     else:
         word, color = ("INCOMPLETE", "yellow") if snapshot.gaps else ("CLEAN", "green")

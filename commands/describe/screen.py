@@ -24,6 +24,7 @@ from kreplica.health.causes.smallest_set import RACK_GONE, SLOW_BROKER, Culprit
 from kreplica.health.listing import by_broker, by_topic
 from kreplica.model.predicates.partitions import PREDICATES
 from kreplica.model.throttles import FOLLOWER_LIST, LEADER_LIST
+from kreplica.model.wording.words import counted
 from kreplica.monitoring.description import DescribedCluster
 from kreplica.monitoring.lag.measuring import measurable
 from kreplica.planner.preferred_leaders import plan_elections
@@ -167,7 +168,7 @@ def _closing_line(description: Description) -> str:
     missing = [f"{gap.message}" for view in views for gap in view.snapshot.gaps]
     tail = "".join(f"; {message}" for message in missing)
     if not question.filters:
-        return f"{partitions} partitions of {topics} topics{tail}"
+        return f"{counted(partitions, 'partition')} of {counted(topics, 'topic')}{tail}"
     reads = dict.fromkeys(question.read for view in views for question in view.verdict.open)
     unexplained = sum(question.partitions for view in views for question in view.verdict.open)
     if unexplained:
@@ -176,12 +177,12 @@ def _closing_line(description: Description) -> str:
     age = aged(views[0].snapshot) if len(views) == 1 and not missing else ""
     unknown = sum(view.unknown for view in views)
     if unknown:
-        tail += f"; for {unknown} partitions this source cannot tell"
+        tail += f"; for {counted(unknown, 'partition')} this source cannot tell"
     words = " or ".join(LABELS[name] for name in question.filters)
-    seen = "visible topics" if missing else "topics"
+    seen = counted(topics, "visible topic" if missing else "topic")
     if found:
         return f"{found} of {partitions} partitions {words}{tail}{age}"
-    return f"no findings among {topics} {seen}{tail}{age}"
+    return f"no findings among {seen}{tail}{age}"
 
 
 def _show_verdict(view: DescribedCluster, question: Question, sources: SourceOptions, console: Console) -> None:
@@ -202,8 +203,8 @@ def _name(view: DescribedCluster) -> str:
 
 def _size(view: DescribedCluster) -> str:
     snapshot = view.snapshot
-    sizes = f"{len(snapshot.partitions)} partitions of {snapshot.topic_count} topics on {len(snapshot.brokers)} brokers"
-    return f"{sizes}, {read_at(snapshot)}"
+    partitions, topics = counted(len(snapshot.partitions), "partition"), counted(snapshot.topic_count, "topic")
+    return f"{partitions} of {topics} on {counted(len(snapshot.brokers), 'broker')}, {read_at(snapshot)}"
 
 
 def _verdict(view: DescribedCluster) -> tuple[str, str, str]:
@@ -217,7 +218,8 @@ def _verdict(view: DescribedCluster) -> tuple[str, str, str]:
     if word == "EMPTY":
         return word, "yellow", "there is no partition to judge"
     if word == "INCOMPLETE":
-        return word, "yellow", "; ".join([f"no findings among {view.snapshot.topic_count} visible topics", *silent])
+        topics = counted(view.snapshot.topic_count, "visible topic")
+        return word, "yellow", "; ".join([f"no findings among {topics}", *silent])
     return word, "green", f"all {total} partitions have their leader and every replica in sync"
 
 

@@ -11,6 +11,7 @@ from kreplica.engine.rules.controller.balance import KRAFT_ELECTIONS_A_PASS, kra
 from kreplica.health.imbalance import BrokerBalance, Measure, diagnosis
 from kreplica.model.balancing import AUTO_REBALANCE, INTERVAL_SECONDS, NOT_READ, PERCENTAGE
 from kreplica.model.snapshot import MetadataMode
+from kreplica.model.wording.words import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -78,7 +79,7 @@ def _verdict(view: BalancedView) -> tuple[str, str, str]:
 def _missing(view: BalancedView) -> Iterator[str]:
     yield from (gap.message for gap in view.snapshot.gaps)
     if view.imbalance.unknown:
-        yield f"the leader of {view.imbalance.unknown} partitions is not known"
+        yield f"the leader of {counted(view.imbalance.unknown, 'partition')} is not known"
 
 
 def _controller(view: BalancedView) -> Iterator[str]:

@@ -17,7 +17,6 @@ from commands.rebalance.options import (
     PlanArgument,
     RateOptions,
     YesOption,
-    live_words,
     one_cluster,
 )
 from commands.rebalance.plan import PlanRun, plan_line
@@ -81,7 +80,7 @@ def apply(
 
     asked_pace = pace.pace()
     handle = one_cluster(sources.handles(), execute=execute)
-    connection_options = live_words(sources, handle)
+    connection_options = sources.again_live(handle.name)
     if moves.is_plan_of_replicas(plan):
         moves.refuse_other_options(pace.given() | {"--allow-zookeeper-write": allow_zookeeper_write}, "replicas")
         request = moves.MoveRequest(
@@ -133,7 +132,7 @@ def resume(
 
     asked_pace = pace.pace()
     handle = one_cluster(sources.handles(), execute=execute)
-    connection_options = live_words(sources, handle)
+    connection_options = sources.again_live(handle.name)
     if moves.is_plan_of_replicas(plan):
         moves.refuse_other_options(pace.given() | {"--allow-zookeeper-write": allow_zookeeper_write}, "replicas")
         request = moves.MoveRequest(plan, handle, connection_options, execute, yes, rate)
@@ -192,6 +191,6 @@ def _answer(
         lines += [plan_line(path, "status", again)] * executed
     elif left:
         following = "resume" if executed else command
-        lines = [f"{plan_line(path, following, live_words(sources, handle), handle)} --execute"]
+        lines = [f"{plan_line(path, following, sources.again_live(handle.name), handle)} --execute"]
     emit_plan(outcome, command, output, verdict=verdict, next_lines=lines, left=bool(left))
     raise typer.Exit(outcome.exit_code)

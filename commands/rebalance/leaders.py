@@ -14,7 +14,6 @@ from commands.rebalance.options import (
     ExecuteOption,
     PaceOptions,
     YesOption,
-    live_words,
     one_cluster,
     tell,
     write_words,
@@ -99,7 +98,7 @@ def leaders(
         out=out,
         force=force,
     )
-    connection_options = live_words(sources, handle)
+    connection_options = sources.again_live(handle.name)
     again = f"{connection_options}{narrowed(topic, exclude_internal)}{write_words(handle)}"
     _emit(found, output, connection_options=connection_options + write_words(handle), again=again)
     raise typer.Exit(found.exit_code)
@@ -177,7 +176,8 @@ def _sentence(found: ElectedLeaders, rows: Sequence[ElectionRow]) -> str:
     electable = sum(row.electable for row in rows)
     if found.plan is not None:
         steps = f"{len(found.plan.steps)} batch{'es' * (len(found.plan.steps) != 1)}"
-        return f"plan of {counted(electable, 'election')} in {steps} written to {found.path}; nothing was changed"
+        left = f"; {len(rows) - electable} cannot be elected yet" if electable < len(rows) else ""
+        return f"plan of {counted(electable, 'election')} in {steps} written to {found.path}{left}; nothing was changed"
     if not rows:
         seen = "visible " if found.snapshot.gaps else ""
         return f"every {seen}partition is led by its preferred leader"

@@ -15,7 +15,6 @@ from commands.shared.printing.terminal import print_err
 from kreplica.errors import UsageError
 
 if TYPE_CHECKING:
-    from commands.shared.options.common import SourceOptions
     from kreplica.config.handle import ClusterHandle
     from kreplica.execution.executor import Pace
 
@@ -135,11 +134,6 @@ def one_cluster(handles: Sequence[ClusterHandle], *, execute: bool) -> ClusterHa
     if execute and handles[0].dump is not None:
         raise UsageError("a dump cannot be changed", "--execute needs a live cluster", "name it by --bootstrap-server")
     return handles[0]
-
-
-def live_words(sources: SourceOptions, handle: ClusterHandle) -> str:
-    """Options that name the cluster in a next command that changes it; a dump does not tell where its brokers are."""
-    return sources.again(handle.name) if handle.dump is None else "--bootstrap-server HOST:PORT"
 
 
 def write_words(handle: ClusterHandle) -> str:

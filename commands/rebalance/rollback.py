@@ -13,7 +13,6 @@ from commands.rebalance.options import (
     PlanArgument,
     RateOptions,
     YesOption,
-    live_words,
     one_cluster,
 )
 from commands.rebalance.plan import PlanRun, plan_line
@@ -69,7 +68,7 @@ def rollback(
 
     asked_pace = pace.pace()
     handle = one_cluster(sources.handles(), execute=execute)
-    connection_options = live_words(sources, handle)
+    connection_options = sources.again_live(handle.name)
     if moves.is_plan_of_replicas(plan):
         moves.refuse_other_options(pace.given() | {"--allow-reorder": allow_reorder}, "replicas")
         request = moves.MoveRequest(plan, handle, connection_options, execute, yes, rate, elect=elect)

@@ -12,7 +12,6 @@ from commands.rebalance.options import (
     PlanArgument,
     RateOptions,
     YesOption,
-    live_words,
     one_cluster,
 )
 from commands.rebalance.plan import plan_line
@@ -62,10 +61,10 @@ def status(sources: SourceOptions, plan: PlanArgument, output: OutputOption = No
     if moves.is_plan_of_replicas(plan):
         from kreplica.execution.moves.carrying_out import moves_status
 
-        request = moves.MoveRequest(plan, handle, live_words(sources, handle), execute=False)
+        request = moves.MoveRequest(plan, handle, sources.again_live(handle.name), execute=False)
         moves.answer_moves(moves_status(handle, plan), "status", output, request)
     outcome = rebalance_status(handle, plan)
-    lines = _next(outcome, handle, live_words(sources, handle))
+    lines = _next(outcome, handle, sources.again_live(handle.name))
     emit_plan(outcome, "status", output, verdict=_verdict(outcome), next_lines=lines, left=False)
     raise typer.Exit(outcome.exit_code)
 
@@ -118,7 +117,7 @@ def cancel(
 
     if moves.is_plan_of_replicas(plan):
         handle = one_cluster(sources.handles(), execute=execute)
-        connection_options = live_words(sources, handle)
+        connection_options = sources.again_live(handle.name)
         request = moves.MoveRequest(plan, handle, connection_options, execute, yes, rate)
         _stop_moving(request, output, in_flight=in_flight)
     moves.refuse_other_options({"--in-flight": in_flight} | rate.given(), "leaders")

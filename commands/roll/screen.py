@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from commands.shared.options.common import READ_TIMEOUT
 from commands.shared.printing.screen import places, print_cluster, print_lines, print_verdict
 from kreplica.health.impact.stop import OUT_OF_SYNC
 from kreplica.model.wording.words import counted, named
@@ -39,7 +40,7 @@ def show_plan(planned: PlannedRoll, out: Path | None, sources: SourceOptions, co
     plan, snapshot = planned.plan, planned.snapshot
     missing = [*(gap.message for gap in snapshot.gaps), *planned.draft.unknown]
     print_verdict(console, *_plan_verdict(plan, incomplete=bool(missing)))
-    print_cluster(console, snapshot, f"{len(snapshot.partitions)} partitions")
+    print_cluster(console, snapshot, counted(len(snapshot.partitions), "partition"))
     print_lines(console, "missing", missing)
     print_lines(console, "waves", _waves(snapshot, plan))
     print_lines(console, "bound", _bound(plan))
@@ -47,7 +48,7 @@ def show_plan(planned: PlannedRoll, out: Path | None, sources: SourceOptions, co
     print_lines(console, "blocked", _held_back(plan.blocked))
     print_lines(console, "down", [f"{_nodes(plan.down)} already: to be started first"] if plan.down else ())
     print_lines(console, "help", _helps(plan.held_back))
-    print_lines(console, "next", _plan_next(plan, out, sources.again(snapshot.name)), whole=True)
+    print_lines(console, "next", _plan_next(plan, out, sources, snapshot.name), whole=True)
 
 
 def _plan_verdict(plan: RollPlan, *, incomplete: bool) -> tuple[str, str, str]:
@@ -107,10 +108,11 @@ def _helps(nodes: Sequence[HeldBack]) -> Iterator[str]:
         yield "the quorum has no voter to spare: bring the voters back that are down, or add some"
 
 
-def _plan_next(plan: RollPlan, out: Path | None, connection_options: str) -> Iterator[str]:
+def _plan_next(plan: RollPlan, out: Path | None, sources: SourceOptions, cluster: str) -> Iterator[str]:
+    connection_options = sources.again(cluster)
     if plan.down:
         brokers = "".join(f" --broker {node}" for node in plan.down)
-        yield f"kreplica wait --for in-sync{brokers} {connection_options}"
+        yield f"kreplica wait --for in-sync{brokers} {sources.again_live(cluster, timeout=READ_TIMEOUT)}"
     if plan.waves and out is not None:
         yield f"kreplica roll next {shlex.quote(str(out))} {connection_options}"
     elif plan.waves:
@@ -193,7 +195,8 @@ def _against(next_wave: NextWave) -> Iterator[str]:
 
 
 def _next_lines(next_wave: NextWave, sources: SourceOptions) -> Iterator[str]:
-    connection_options, state = sources.again(next_wave.reading.snapshots[0].name), next_wave.state
+    cluster, state = next_wave.reading.snapshots[0].name, next_wave.state
+    connection_options = sources.again(cluster)
     again = f"kreplica roll next {shlex.quote(str(next_wave.path))} {connection_options}"
     states = {found.value for found in state.states.values()}
     if next_wave.word.value == "next":
@@ -203,7 +206,8 @@ def _next_lines(next_wave: NextWave, sources: SourceOptions) -> Iterator[str]:
             yield f"{again} --done"
         else:
             brokers = "".join(f" --broker {node}" for node in state.states)
-            yield f"kreplica wait --for in-sync{brokers} {connection_options} && {again}"
+            waiting = sources.again_live(cluster, timeout=READ_TIMEOUT)
+            yield f"kreplica wait --for in-sync{brokers} {waiting} && {again}"
     elif next_wave.word.value == "unsafe":
         yield f"kreplica describe {connection_options} --under-replicated"
         yield again

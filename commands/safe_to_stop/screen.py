@@ -48,7 +48,7 @@ def show(verdict: Verdict, sources: SourceOptions, accepted: Accepted, console: 
     last = verdict.last
     judgement, snapshot = last.judgement, last.snapshot
     print_verdict(console, *_verdict(verdict))
-    print_cluster(console, snapshot, f"{len(snapshot.partitions)} partitions")
+    print_cluster(console, snapshot, counted(len(snapshot.partitions), "partition"))
     if judgement.down and judgement.brokers:
         print_lines(console, "down", [f"{named('broker', judgement.down)} already: stopping changes nothing"])
     print_lines(console, "missing", last.missing)
@@ -71,15 +71,19 @@ def _verdict(verdict: Verdict) -> tuple[str, str, str]:
         parts = [_amount(kind, len(some)) for kind, some in kinds.items()]
         return "UNSAFE", COLORS[code], f"stopping {brokers} leaves {', '.join(parts)}{age}"
     if code is ExitCode.INCOMPLETE:
-        words = f"nothing read speaks against stopping {brokers}, but not all is known{age}"
-        return "INCOMPLETE", COLORS[code], words
+        words = f"nothing read speaks against stopping {brokers}" if judgement.brokers else _down(judgement)
+        return "INCOMPLETE", COLORS[code], f"{words}, but not all is known{age}"
     if not judgement.brokers:
-        return "SAFE", COLORS[code], f"down already: {named('broker', judgement.down)}; stopping changes nothing{age}"
+        return "SAFE", COLORS[code], f"{_down(judgement)}{age}"
     kept = f"{judgement.partitions} partitions there keep a leader in sync and min ISR"
     if any(item.accepted for item in judgement.impacts):
         kept = "the rest of its partitions keep a leader in sync and min ISR"
     reads = "" if verdict.apart is None else f"; two reads {spell_duration(round(verdict.apart))} apart say so"
     return "SAFE", COLORS[code], f"{brokers} can be stopped: {kept}{reads}{age}"
+
+
+def _down(judgement: StopJudgement) -> str:
+    return f"down already: {named('broker', judgement.down)}; stopping changes nothing"
 
 
 def _by_kind(items: Sequence[PartitionImpact]) -> dict[Kind, list[list[PartitionImpact]]]:
@@ -146,7 +150,7 @@ def _next(last: Round, sources: SourceOptions) -> Iterator[str]:
     nodes = " ".join(map(str, (*judgement.brokers, *judgement.down)))
     if last.exit_code is ExitCode.OK and judgement.brokers:
         brokers = "".join(f" --broker {broker}" for broker in judgement.brokers)
-        yield f"kreplica wait --for in-sync{brokers} {sources.again(last.snapshot.name, timeout=READ_TIMEOUT)}"
+        yield f"kreplica wait --for in-sync{brokers} {sources.again_live(last.snapshot.name, timeout=READ_TIMEOUT)}"
     against = judgement.against
     if against and sources.dump is None and all(item.waiting_helps for item in against):
         yield f"kreplica safe-to-stop {nodes} {connection_options} --wait 20m"

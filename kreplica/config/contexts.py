@@ -19,6 +19,7 @@ from kreplica.system.time_limits import check_timeout
 from kreplica.system.untrusted_files import MalformedError, decode_toml, read_whole
 
 CONFIG_VARIABLE = "KREPLICA_CONFIG"
+_WRITES_ONE = "kreplica config init writes one"
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 _NO_COMMANDS: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
@@ -90,9 +91,7 @@ class ContextsFile:
             ConfigurationError: There is no file, or nothing in it matches a pattern.
         """
         if self.path is None:
-            raise ConfigurationError(
-                "there is no contexts file", f"looked for {default_path()}", "kreplica config init"
-            )
+            raise _no_file()
         chosen: dict[str, None] = {}
         for pattern in patterns:
             names = [pattern] if pattern in self.contexts else fnmatch.filter(self.contexts, pattern)
@@ -111,9 +110,7 @@ class ContextsFile:
             ConfigurationError: There is no file, or no context has a tag.
         """
         if self.path is None:
-            raise ConfigurationError(
-                "there is no contexts file", f"looked for {default_path()}", "kreplica config init"
-            )
+            raise _no_file()
         known = sorted({tag for context in self.contexts.values() for tag in context.tags})
         for tag in tags:
             if tag not in known:
@@ -216,12 +213,15 @@ def _replace(path: Path, text: str) -> None:
         raise ConfigurationError(f"cannot write {path}", os_reason(error)) from None
 
 
+def _no_file() -> ConfigurationError:
+    return ConfigurationError("there is no contexts file", f"looked for {default_path()}", _WRITES_ONE)
+
+
 def _read_text(path: Path) -> str:
     try:
         return read_whole(path).decode("utf-8")
     except FileNotFoundError as error:
-        fix = "kreplica config init writes one"
-        raise ConfigurationError(f"cannot read contexts file {path}", _reason(error), fix) from None
+        raise ConfigurationError(f"cannot read contexts file {path}", _reason(error), _WRITES_ONE) from None
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"cannot read contexts file {path}", _reason(error)) from None
 

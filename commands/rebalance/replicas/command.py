@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from commands.rebalance.options import live_words, one_cluster
+from commands.rebalance.options import one_cluster
 from commands.rebalance.replicas.options import InFlightOptions, LimitOptions, PlanOptions, ScopeOptions
 from commands.rebalance.replicas.reasons import ReasonOptions
 from commands.shared.help import examples
@@ -82,7 +82,7 @@ def replicas(
     if plan.svg is not None:
         write_picture(found, plan.svg, replace=plan.force)
         found = replace(found, paths={**found.paths, "svg": plan.svg})
-    emit(answer(found), output, lambda console: show(found, console, live_words(sources, handle)))
+    emit(answer(found), output, lambda console: show(found, console, sources.again_live(handle.name)))
     raise typer.Exit(found.exit_code)
 
 

@@ -279,6 +279,13 @@ class SourceOptions:
         words = [(f"--{name.replace('_', '-')}", value) for name, value in given.items() if value is not None]
         return shlex.join(f"{word:g}" if isinstance(word, float) else str(word) for pair in words for word in pair)
 
+    def again_live(self, cluster: str, *, timeout: str = "timeout") -> str:
+        """As ``again``, for a next command that changes the cluster or waits for it.
+
+        A dump does not change, and does not tell where its brokers are.
+        """
+        return "--bootstrap-server HOST:PORT" if self.dump is not None else self.again(cluster, timeout=timeout)
+
 
 def takes_sources(command: Callable[..., None]) -> Callable[..., None]:
     """Replaces the parameter ``sources`` of a command by the options that name clusters.

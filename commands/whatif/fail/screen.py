@@ -47,7 +47,7 @@ def show(played: PlayedFailure, sources: SourceOptions, console: Console) -> Non
     """Prints the verdict for a person."""
     snapshot = played.snapshot
     print_verdict(console, *_verdict(played))
-    print_cluster(console, snapshot, f"{len(snapshot.partitions)} partitions")
+    print_cluster(console, snapshot, counted(len(snapshot.partitions), "partition"))
     print_lines(console, "played", _played(played))
     print_lines(console, "missing", played.missing)
     for impact in FAILURE_IMPACTS:

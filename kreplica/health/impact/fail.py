@@ -20,6 +20,7 @@ from kreplica.model.predicates import partitions as known
 from kreplica.model.predicates.evaluate import Evaluator
 from kreplica.model.snapshot import ClusterSnapshot, MetadataMode
 from kreplica.model.tables.columns import BoolColumn, Indices, IntListColumn, Mask
+from kreplica.model.wording.words import counted
 
 ELR_NOT_KNOWN = "whether eligible leader replicas (KIP-966) are on is not known, they are taken for off; --elr tells"
 QUORUM_NOT_KNOWN = "the controller quorum is not known: that it keeps its majority is taken for granted"
@@ -266,13 +267,13 @@ def unknown_partitions(step: PlayedStep) -> Iterator[str]:
     evaluator, changed = Evaluator(step.after), step.impacts != UNTOUCHED
     on_them = changed | _with_any(step.before, step.brokers)
     for predicate, what in (
-        (known.UNDER_MIN_ISR_BROKER, "min.insync.replicas or the leader of {} partitions is not known"),
-        (known.UNAVAILABLE, "whether the leaders of {} partitions are alive is not known"),
+        (known.UNDER_MIN_ISR_BROKER, "min.insync.replicas or the leader of {} is not known"),
+        (known.UNAVAILABLE, "whether the leaders of {} are alive is not known"),
     ):
         column: BoolColumn = evaluator.boolean(predicate.expression)
         doubtful = int((column.is_null() & on_them).sum())
         if doubtful:
-            yield what.format(doubtful)
+            yield what.format(counted(doubtful, "partition"))
             return
 
 

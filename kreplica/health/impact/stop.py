@@ -28,7 +28,7 @@ from kreplica.model.predicates import partitions as known
 from kreplica.model.predicates.evaluate import Evaluator
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.model.tables.columns import Column, Indices, Mask
-from kreplica.model.wording.words import named
+from kreplica.model.wording.words import counted, named
 
 RF_ONE = "rf-one"
 """Accepts any impact on partitions with one replica; the rule of that name finds them."""
@@ -195,13 +195,15 @@ def _unknown_quorum(snapshot: ClusterSnapshot, quorum: Quorum | None) -> Iterato
 
 
 def _unknown_partitions(stopped: StoppedBrokers, accepted: Accepted) -> Iterator[str]:
-    counted = ~taken_into_account(stopped.before, accepted)
-    unknown = is_null(stopped.after, known.UNDER_MIN_ISR_BROKER) & counted
+    judged = ~taken_into_account(stopped.before, accepted)
+    unknown = is_null(stopped.after, known.UNDER_MIN_ISR_BROKER) & judged
     if unknown.any():
-        yield f"min.insync.replicas or the leader of {int(unknown.sum())} partitions on these brokers is not known"
-    doubtful = is_null(stopped.after, known.UNAVAILABLE) & ~unknown & counted
+        partitions = counted(int(unknown.sum()), "partition")
+        yield f"min.insync.replicas or the leader of {partitions} on these brokers is not known"
+    doubtful = is_null(stopped.after, known.UNAVAILABLE) & ~unknown & judged
     if doubtful.any():
-        yield f"whether the next leaders of {int(doubtful.sum())} partitions are alive is not known"
+        partitions = counted(int(doubtful.sum()), "partition")
+        yield f"whether the next leaders of {partitions} are alive is not known"
 
 
 def taken_into_account(snapshot: ClusterSnapshot, accepted: Accepted) -> Mask:

@@ -131,7 +131,7 @@ def test_the_sample_waits_for_broker_3(kreplica: Any) -> None:
     ended = kreplica("roll", "plan", "--dump", "sample")
     assert ended.code == 1
     assert ended.out.startswith("PARTIAL 2 nodes can never restart without harm; 1 node already down\n")
-    assert ended.out.endswith("next     kreplica wait --for in-sync --broker 3 --dump sample\n")
+    assert ended.out.endswith("next     kreplica wait --for in-sync --broker 3 --bootstrap-server HOST:PORT\n")
 
 
 def test_the_end_of_a_plan_that_leaves_nodes_out(kreplica: Any, ask_next: Any, tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_what_is_not_known_is_incomplete(kreplica: Any, tmp_path: Path) -> None:
     unset = dump(tmp_path / "unset", [HEALTHY[0] | {"min_isr": None}, *HEALTHY[1:]])
     no_quorum = dump(tmp_path / "quorum", HEALTHY, source="kafka", features={"metadata.version": 25})
     for folder, why in (
-        (unset, "warning: min.insync.replicas or the leader of 1 partitions on these brokers is not known"),
+        (unset, "warning: min.insync.replicas or the leader of 1 partition on these brokers is not known"),
         (no_quorum, "warning: the controller quorum is not known"),
     ):
         ended = kreplica("roll", "plan", "--dump", folder)

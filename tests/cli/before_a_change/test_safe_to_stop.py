@@ -57,7 +57,7 @@ def test_safe(kreplica: Any, tmp_path: Path) -> None:
     assert "\ncluster  test (cluster-id), 2 partitions, kafka at " in ended.out
     assert "instead" not in ended.out
     assert "margin   1 partition would be exactly at min ISR" in ended.out
-    assert ended.out.endswith(f"next     kreplica wait --for in-sync --broker 2 --dump {path}\n")
+    assert ended.out.endswith("next     kreplica wait --for in-sync --broker 2 --bootstrap-server HOST:PORT\n")
     summary = kreplica("safe-to-stop", "2", "--dump", path, "-o", "json").document["summary"]
     assert summary == {
         "verdict": "safe",
@@ -108,6 +108,9 @@ def test_incomplete_is_never_safe(kreplica: Any, tmp_path: Path) -> None:
     path = dump(tmp_path / "no-quorum", partition(), features={"metadata.version": 25})
     ended = kreplica("safe-to-stop", "1", "--dump", path)
     assert (ended.code, "the controller quorum is not known" in ended.out) == (5, True)
+    ended = kreplica("safe-to-stop", "3", "--dump", "sample")
+    words = "INCOMPLETE down already: broker 3; stopping changes nothing, but not all is known"
+    assert (ended.code, ended.out.startswith(words)) == (5, True)
     path = dump(tmp_path / "both", partition(min_isr=3), gaps=(hidden(3),))
     assert kreplica("safe-to-stop", "1", "--dump", path).code == 1
 

@@ -130,7 +130,20 @@ def test_table_is_the_form_where_none_is_given(kreplica: Any, command: list[str]
 USAGE_ERRORS = {
     "no way in": (["describe"], "no cluster is named; give one of --bootstrap-server"),
     "no such option": (["describe", "--xyzzy"], "no such option: --xyzzy; see kreplica describe --help"),
-    "no such command": (["descrbe"], "no such command 'descrbe'"),
+    "nearly an option": (["describe", "--topc", "x"], "no such option: --topc; did you mean --topic?; see kreplica de"),
+    "half an option": (
+        ["whatif", "run", "it-depends", "--version", "4"],
+        "no such option: --version; did you mean --",
+    ),
+    "an argument as option": (
+        ["safe-to-stop", "--broker", "3"],
+        "no such option: --broker; give the broker without it: kreplica safe-to-stop BROKER; see kreplica safe-to-stop",
+    ),
+    "an option as argument": (
+        ["whatif", "fail", "3"],
+        "unexpected argument 3; here an option stands before each value; see kreplica whatif fail --help",
+    ),
+    "no such command": (["descrbe"], "no such command 'descrbe'; did you mean describe, decode?; see kreplica --help"),
     "no such form": (
         ["describe", "-o", "xml"],
         "invalid value for '--output' / '-o': 'xml' is not one of 'table', 'json'",

@@ -98,14 +98,14 @@ def test_infos_pass_unless_asked_for(kreplica: Any, tmp_path: Path) -> None:
 def test_a_clean_cluster(kreplica: Any, tmp_path: Path) -> None:
     write_snapshot(snapshot_of([partition()], BROKERS), tmp_path)
     ended = kreplica("check", "--dump", tmp_path)
-    assert (ended.code, ended.ageless) == (0, "CLEAN no findings among 1 partitions of 1 topics in test\n")
+    assert (ended.code, ended.ageless) == (0, "CLEAN no findings among 1 partition of 1 topic in test\n")
 
 
 def test_a_gate_never_passes_on_incomplete_data(kreplica: Any, tmp_path: Path) -> None:
     write_snapshot(snapshot_of([partition()], BROKERS, gaps=(hidden(3),)), tmp_path)
     ended = kreplica("check", "--dump", tmp_path, "--exit-zero")
     assert ended.code == 5
-    assert ended.out.startswith("INCOMPLETE no findings among 1 partitions of 1 topics")
+    assert ended.out.startswith("INCOMPLETE no findings among 1 partition of 1 topic")
     assert ended.out.endswith("missing  3 topics are hidden [from you]\n")
 
 

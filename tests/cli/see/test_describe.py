@@ -270,7 +270,7 @@ def test_what_a_source_cannot_tell_is_no_clean_answer(kreplica: Any, dump: Any) 
     path = dump(snapshot_of([partition(min_isr=None)]))
     ended = kreplica("describe", "--dump", path, "--under-min-isr")
     assert ended.code == 5
-    assert ended.ageless == "no findings among 1 topics; for 1 partitions this source cannot tell\n"
+    assert ended.ageless == "no findings among 1 topic; for 1 partition this source cannot tell\n"
 
 
 def test_a_cluster_without_partitions(kreplica: Any, dump: Any) -> None:

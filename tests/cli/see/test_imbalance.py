@@ -84,7 +84,7 @@ def test_incomplete(kreplica: Any, tmp_path: Path) -> None:
     assert (ended.code, ended.out.startswith("INCOMPLETE ")) == (5, True)
     assert "missing  2 topics are hidden [from you]\n" in ended.out
     ended = kreplica("imbalance", "--dump", dump(tmp_path / "unknown", partition(leader=None)))
-    assert (ended.code, "the leader of 1 partitions is not known" in ended.out) == (5, True)
+    assert (ended.code, "the leader of 1 partition is not known" in ended.out) == (5, True)
 
 
 def test_no_such_topic(kreplica: Any) -> None:

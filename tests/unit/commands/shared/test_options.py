@@ -44,6 +44,12 @@ def test_a_command_with_a_timeout_of_its_own_calls_that_of_one_read_otherwise() 
     assert "--timeout DURATION" in ended.output
 
 
+def test_what_waits_for_a_cluster_or_changes_it_is_not_for_a_dump() -> None:
+    assert sources(dump="x", timeout=2.0).again_live("x") == "--bootstrap-server HOST:PORT"
+    given = sources(bootstrap_server="a:1", timeout=2.0)
+    assert given.again_live("a:1", timeout=READ_TIMEOUT) == "--bootstrap-server a:1 --read-timeout 2"
+
+
 def test_narrowing_options_can_be_typed_again() -> None:
     assert narrowed(None, False) == ""
     assert narrowed("a|b c", True, (1, 2)) == " --topic 'a|b c' --exclude-internal --broker 1 --broker 2"

@@ -150,7 +150,7 @@ def test_only_some_nodes() -> None:
 
 def test_what_is_not_known_is_said() -> None:
     draft = plan_roll(cluster(partition(min_isr=None)), [1, 2, 3], RollOptions(), NOW)
-    assert draft.unknown == ("min.insync.replicas or the leader of 1 partitions on these brokers is not known",)
+    assert draft.unknown == ("min.insync.replicas or the leader of 1 partition on these brokers is not known",)
     assert plan_roll(cluster(source="describe-text"), [], RollOptions(), NOW).unknown
 
 

@@ -204,7 +204,7 @@ def test_a_disk_while_nobody_can_elect() -> None:
 
 def test_what_is_not_known_is_said() -> None:
     assert judge_failure(cluster(partition(min_isr=None)), [1]).unknown == (
-        "min.insync.replicas or the leader of 1 partitions is not known",
+        "min.insync.replicas or the leader of 1 partition is not known",
     )
     quorum = "the controller quorum is not known: that it keeps its majority is taken for granted"
     elr = "whether eligible leader replicas (KIP-966) are on is not known, they are taken for off; --elr tells"
@@ -219,7 +219,7 @@ def test_what_is_not_known_is_said() -> None:
     assert judge_failure(cluster(elsewhere), [1]).unknown == ()
     out_of_sync = partition(min_isr=None, isr=[2, 3], leader=2)  # nothing becomes of it, and it has a replica there
     assert judge_failure(cluster(out_of_sync, elsewhere), [1]).unknown == (
-        "min.insync.replicas or the leader of 1 partitions is not known",
+        "min.insync.replicas or the leader of 1 partition is not known",
     )
 
 

@@ -112,12 +112,12 @@ def test_the_margin_that_is_left() -> None:
 
 def test_what_is_not_known_is_never_safe() -> None:
     unknown = judge_stop(in_zookeeper(partition(min_isr=None)), [1], Accepted()).unknown
-    assert unknown == ("min.insync.replicas or the leader of 1 partitions on these brokers is not known",)
+    assert unknown == ("min.insync.replicas or the leader of 1 partition on these brokers is not known",)
     accepted = Accepted(topics=re.compile("orders"))
     assert judge_stop(in_zookeeper(partition(min_isr=None)), [1], accepted).unknown == ()
     no_states = [{"broker": broker} for broker in (1, 2, 3)]
     assert judge_stop(in_zookeeper(partition(), brokers=no_states), [1], Accepted()).unknown == (
-        "whether the next leaders of 1 partitions are alive is not known",
+        "whether the next leaders of 1 partition are alive is not known",
     )
     (quorum,) = judge_stop(cluster(partition()), [1], Accepted()).unknown
     assert quorum.startswith("the controller quorum is not known")
