@@ -28,7 +28,7 @@ from kreplica.execution.moves.plans.journal import Event, MoveJournal, entry
 from kreplica.execution.moves.preferred_leaders import Electing, ElectingCluster, elect_preferred_leaders
 from kreplica.execution.moves.rate_request import requests_of
 from kreplica.execution.moves.rows import DRIFTED, MoveRow, move_rows
-from kreplica.execution.moves.runner import MoveRun, refuse_second_runner, run_moves
+from kreplica.execution.moves.running.runner import MoveRun, refuse_second_runner, run_moves
 from kreplica.execution.moves.session import MoveOptions, MoveSession
 from kreplica.execution.moves.taking_back import take_back
 from kreplica.execution.moves.throttles.rate_warnings import low_rate_warnings, measured_writes

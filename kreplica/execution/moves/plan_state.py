@@ -19,7 +19,7 @@ from kreplica.execution.moves.plans.plan_file import read_replica_plan
 from kreplica.execution.moves.plans.progress import MoveProgress, MoveState, replay_moves
 from kreplica.execution.moves.plans.safety import controller_of, judge, obstacle
 from kreplica.execution.moves.plans.stage import ChangeCheck, Stage, check_change
-from kreplica.execution.moves.runner import why_stuck
+from kreplica.execution.moves.running.runner import why_stuck
 from kreplica.execution.plan import PartitionKey
 from kreplica.execution.plan_journal import Operation
 from kreplica.planner.reassignment.directories.changed_directory import ChangedDirectory, ReplicaKey

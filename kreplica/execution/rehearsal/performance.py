@@ -19,7 +19,7 @@ from kreplica.errors import UnreachableError
 from kreplica.execution.moves.plans.journal import Entry
 from kreplica.execution.moves.plans.progress import MoveState, replay_moves
 from kreplica.execution.moves.preferred_leaders import Electing, elect_preferred_leaders
-from kreplica.execution.moves.runner import run_moves
+from kreplica.execution.moves.running.runner import run_moves
 from kreplica.execution.moves.session import MoveOptions, MoveSession
 from kreplica.execution.plan import PartitionKey
 from kreplica.execution.plan_journal import Operation

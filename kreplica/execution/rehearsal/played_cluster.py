@@ -1,7 +1,7 @@
 """A simulated cluster as a run of moves sees it: what it reads, the requests that change it, and its time.
 
-So the run that carries out plans on real clusters (``execution/moves/runner.py``) plays them, too: its window, its
-looks at the cluster, its waits. It has no throttles and no disks to fill, because records have no size here.
+So the run that carries out plans on real clusters (``execution/moves/running/runner.py``) plays them, too: its window,
+its looks at the cluster, its waits. It has no throttles and no disks to fill, because records have no size here.
 """
 
 from __future__ import annotations

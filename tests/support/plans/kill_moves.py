@@ -25,12 +25,13 @@ from clusters.moving import SIZE, MovingCluster
 from kreplica.config.handle import ClusterHandle
 from kreplica.errors import ExitCode
 from kreplica.execution.journal_file import JournalFile
-from kreplica.execution.moves import carrying_out, runner
+from kreplica.execution.moves import carrying_out
 from kreplica.execution.moves.carrying_out import CarryOutOptions, MoveOutcome
 from kreplica.execution.moves.plans.journal import MOVE_JOURNAL
 from kreplica.execution.moves.plans.plan import PlanRequest, plan_replicas
 from kreplica.execution.moves.plans.plan_file import read_replica_plan, write_replica_plan
 from kreplica.execution.moves.plans.progress import MoveProgress, replay_moves
+from kreplica.execution.moves.running import runner
 from kreplica.execution.moves.session import MoveOptions
 from kreplica.execution.moves.throttles import throttling
 from kreplica.execution.moves.throttles.rate_changes import RateRequest

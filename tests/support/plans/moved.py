@@ -13,7 +13,7 @@ from kreplica.execution.moves.plans.journal import MOVE_JOURNAL
 from kreplica.execution.moves.plans.plan import PlanRequest, ReplicaPlan, plan_replicas
 from kreplica.execution.moves.plans.plan_file import read_replica_plan, write_replica_plan
 from kreplica.execution.moves.plans.progress import MoveProgress, MoveState, replay_moves
-from kreplica.execution.moves.runner import MoveRun, run_moves
+from kreplica.execution.moves.running.runner import MoveRun, run_moves
 from kreplica.execution.moves.session import MoveOptions, MoveSession
 from kreplica.execution.plan_journal import Operation
 from kreplica.planner.reassignment.directories.changed_directory import ChangedDirectory

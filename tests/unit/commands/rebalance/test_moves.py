@@ -17,9 +17,10 @@ from commands.rebalance import moves
 from commands.shared.patience import patient_interrupts
 from commands.shared.values import parse_size
 from kreplica.errors import UsageError
-from kreplica.execution.moves import carrying_out, runner
+from kreplica.execution.moves import carrying_out
 from kreplica.execution.moves.clock import MachineClock
 from kreplica.execution.moves.plans.reassignment_json import write_reassignment_json
+from kreplica.execution.moves.running import runner
 from kreplica.execution.rebalance import replicas as planning
 from kreplica.monitoring.clusters import Reading
 

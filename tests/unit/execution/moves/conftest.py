@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from plans.moved import Moved
 
-from kreplica.execution.moves import runner, taking_back
+from kreplica.execution.moves import taking_back
+from kreplica.execution.moves.running import runner
 from kreplica.execution.moves.throttles import throttling
 
 

@@ -29,7 +29,7 @@ from kreplica.execution.moves.directories import moves
 from kreplica.execution.moves.plan_state import look_at_replica_plan
 from kreplica.execution.moves.plans.plan import PlanRequest, plan_replicas
 from kreplica.execution.moves.plans.plan_file import read_replica_plan, write_replica_plan
-from kreplica.execution.moves.runner import refuse_second_runner
+from kreplica.execution.moves.running.runner import refuse_second_runner
 from kreplica.execution.moves.throttles.rate_changes import RateRequest
 from kreplica.execution.plan_journal import Phase
 from kreplica.model.throttles import DIRECTORY_RATE

@@ -12,8 +12,8 @@ from plans.moved import OPTIONS, Moved
 
 from kreplica.control.settings import UNANSWERED, EntityType, Operation, SettingChange, SettingResult
 from kreplica.errors import UnreachableError
-from kreplica.execution.moves import runner
 from kreplica.execution.moves.plans.journal import MOVE_JOURNAL, Event
+from kreplica.execution.moves.running import runner
 from kreplica.execution.moves.throttles.automatic_rate import CALM_SECONDS, RateBounds
 from kreplica.execution.moves.throttles.rate_changes import RateRequest, replication_seen
 from kreplica.planner.reassignment.moves.order import MoveLimits

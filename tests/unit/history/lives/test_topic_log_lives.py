@@ -21,7 +21,7 @@ from kreplica.sources.dumps.kraft import read_kraft_metadata
 from kreplica.sources.dumps.kraft_log import log_slices
 from kreplica.system.stores.storage import LocalStorage
 
-HOME = Path(__file__).parents[2] / "golden/kafka-4.3.1/killed-all/broker-1/data/__cluster_metadata-0"
+HOME = Path(__file__).parents[3] / "golden/kafka-4.3.1/killed-all/broker-1/data/__cluster_metadata-0"
 END = read_kraft_metadata(str(HOME))
 
 

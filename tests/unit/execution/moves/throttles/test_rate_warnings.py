@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from plans.moved import OPTIONS, Moved
 
-from kreplica.execution.moves import runner
 from kreplica.execution.moves.plans.change import ReplicaChange
+from kreplica.execution.moves.running import runner
 from kreplica.execution.moves.throttles.automatic_rate import RateBounds
 from kreplica.execution.moves.throttles.rate_warnings import (
     STALLED_SECONDS,

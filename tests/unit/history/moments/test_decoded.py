@@ -20,7 +20,7 @@ from kreplica.history.selection import HistoryMonth, KeyFilter
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.system.stores.storage import LocalStorage
 
-HOME = Path(__file__).parents[2] / "golden/kafka-4.3.1/killed-all/broker-1/data/__cluster_metadata-0"
+HOME = Path(__file__).parents[3] / "golden/kafka-4.3.1/killed-all/broker-1/data/__cluster_metadata-0"
 
 
 def told(one: ClusterSnapshot) -> list[object]:

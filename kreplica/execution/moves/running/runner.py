@@ -27,7 +27,6 @@ from kreplica.execution.executor import check_cluster
 from kreplica.execution.moves.clock import Clock
 from kreplica.execution.moves.directories.moves import DirectoryMoves, Watch
 from kreplica.execution.moves.directories.stage import DirectoryCheck, DirectoryStage, future_sizes
-from kreplica.execution.moves.looks import Looks
 from kreplica.execution.moves.plans.change import ReplicaChange
 from kreplica.execution.moves.plans.journal import Entry, Event, MoveNote, MoveResult, Outcome, entry
 from kreplica.execution.moves.plans.plan import queued_move
@@ -35,6 +34,7 @@ from kreplica.execution.moves.plans.progress import MoveProgress, MoveState
 from kreplica.execution.moves.plans.safety import controller_of, judge, left_copy, obstacle
 from kreplica.execution.moves.plans.stage import ChangeCheck, Stage, check_change
 from kreplica.execution.moves.requests import REQUEST_LOST, TAKEN_SECONDS, UnansweredRequests
+from kreplica.execution.moves.running.looks import Looks
 from kreplica.execution.moves.session import MoveSession
 from kreplica.execution.moves.throttles.rate_changes import RateChanges, rate_to_begin_with
 from kreplica.execution.moves.throttles.rate_warnings import StalledCopies

@@ -9,10 +9,10 @@ import pytest
 from plans.moved import OPTIONS, Moved
 
 from kreplica.errors import ChangeRefusedError
-from kreplica.execution.moves import runner
 from kreplica.execution.moves.plan_state import look_at_replica_plan
 from kreplica.execution.moves.plans.plan_file import write_replica_plan
-from kreplica.execution.moves.runner import refuse_second_runner, run_moves
+from kreplica.execution.moves.running import runner
+from kreplica.execution.moves.running.runner import refuse_second_runner, run_moves
 from kreplica.execution.moves.taking_back import take_back
 from kreplica.execution.plan_journal import Operation, Phase
 from kreplica.model.tables.schema import PARTITIONS

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-DRIVER = Path(__file__).parents[3] / "support" / "plans" / "kill_moves.py"
+DRIVER = Path(__file__).parents[4] / "support" / "plans" / "kill_moves.py"
 
 
 @pytest.mark.slow

@@ -12,9 +12,9 @@ import pytest
 from plans.moved import OPTIONS, Moved
 
 from kreplica.errors import AuthenticationError, KreplicaError, UnreachableError
-from kreplica.execution.moves import runner
 from kreplica.execution.moves.directories import moves
 from kreplica.execution.moves.requests import MOST_REQUESTS
+from kreplica.execution.moves.running import runner
 from kreplica.execution.moves.throttles import throttling
 from kreplica.planner.reassignment.moves.order import MoveLimits
 

@@ -11,7 +11,7 @@ import pytest
 from plans.moved import OPTIONS, Moved
 
 from kreplica.errors import UnreachableError
-from kreplica.execution.moves.looks import Looks
+from kreplica.execution.moves.running.looks import Looks
 from kreplica.planner.reassignment.moves.order import MoveLimits
 from kreplica.sources.kafka.reassignments import Move
 

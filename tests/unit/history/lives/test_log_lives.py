@@ -30,7 +30,7 @@ from kreplica.sources.dumps.kraft import read_kraft_metadata
 from kreplica.store.selection import Wanted
 from kreplica.system.stores.storage import LocalStorage
 
-GOLDEN = Path(__file__).parents[2] / "golden/kafka-4.3.1"
+GOLDEN = Path(__file__).parents[3] / "golden/kafka-4.3.1"
 HOME = GOLDEN / "killed-all/broker-1/data/__cluster_metadata-0"
 ORDERS = KEYS[0]
 EVERYTHING = Wanted()
