@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "support"))
-from log_files.kafka_dumps import GOLDEN, dumped
+from log_files.kafka_dumps import GOLDEN, dumped, numbers
 
 NODE = GOLDEN / "kafka-4.3.1" / "killed-all" / "broker-1"
 DATA = NODE / "data"
@@ -119,10 +119,13 @@ def test_a_damaged_log_is_judged_as_far_as_it_goes(kreplica: Any, tmp_path: Path
     home.mkdir()
     content = bytearray(LOG.read_bytes())
     content[60_000] ^= 1
+    batches = (numbers(line, "position", "size") for line in RECORDS if line.startswith("baseOffset"))
+    (damaged,) = (at for at, size in batches if at <= 60_000 < at + size)
     (home / SEGMENT).write_bytes(content)
     ended = kreplica("whatif", "validate", tmp_path, "-o", "json")
     assert ended.code == 1
-    assert ended.document["warnings"]
+    (warning,) = ended.document["warnings"]
+    assert f"{SEGMENT}, byte {damaged}: wrong checksum" in warning
     assert ended.document["summary"]["explained"] > 1000
 
 

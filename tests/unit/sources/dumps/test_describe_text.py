@@ -21,6 +21,7 @@ STATES = sorted(GOLDEN.glob("kafka-*/[1-6]-*"))
 STATES_WITH_ZNODES = [state for state in STATES if (state / "znodes.json").exists()]
 LAYOUTS = GOLDEN / "describe-layouts"
 NOW = datetime(2026, 11, 21, 7, 0, tzinfo=UTC)
+PARTITION_ZNODE = re.compile(r"/brokers/topics/([^/]+)/partitions/(\d+)/state")
 Key = tuple[str, int]
 
 
@@ -102,6 +103,8 @@ def test_reassignments_equal_the_brokers_answers(state: Path) -> None:
 def test_partitions_equal_the_znodes(state: Path) -> None:
     znodes = json.loads((state / "znodes.json").read_text(encoding="utf-8"))
     rows = by_key(parse(tool_output(state / "topics-describe.txt")))
+    found = [match.groups() for path in znodes if (match := PARTITION_ZNODE.fullmatch(path))]
+    assert set(rows) == {(topic, int(one)) for topic, one in found if f"/admin/delete_topics/{topic}" not in znodes}
     for (topic, partition), row in rows.items():
         path = f"/brokers/topics/{topic}"
         known = json.loads(znodes[f"{path}/partitions/{partition}/state"]["data"])
