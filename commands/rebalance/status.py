@@ -126,7 +126,7 @@ def cancel(
     verdict = f"{dropped} of {total} planned changes are dropped"
     if not execute:
         verdict = f"{dropped} of {total} planned changes would be dropped; nothing was noted"
-    lines = [] if execute else [plan_line(plan, "cancel", "--execute")]
+    lines = [plan_line(plan, "cancel", "--execute")] if dropped and not execute else []
     emit_plan(outcome, "cancel", output, verdict=verdict, next_lines=lines, left=bool(dropped))
 
 
