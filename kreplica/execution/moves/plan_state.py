@@ -19,7 +19,7 @@ from kreplica.execution.moves.plans.plan_file import read_replica_plan
 from kreplica.execution.moves.plans.progress import MoveProgress, MoveState, replay_moves
 from kreplica.execution.moves.plans.safety import controller_of, judge, obstacle
 from kreplica.execution.moves.plans.stage import ChangeCheck, Stage, check_change
-from kreplica.execution.moves.running.runner import why_stuck
+from kreplica.execution.moves.plans.stuck import hindrance
 from kreplica.execution.plan import PartitionKey
 from kreplica.execution.plan_journal import Operation
 from kreplica.planner.reassignment.directories.changed_directory import ChangedDirectory, ReplicaKey
@@ -207,7 +207,7 @@ def compared_with(state: MovePlanState, cluster: MoveCluster) -> MovePlanState:
         snapshot=snapshot,
         checks=checks,
         waiting={key: why for key, why in waiting.items() if why},
-        stuck={one.key: why for one in moving if (why := why_stuck(snapshot, one)) and not why.startswith("its copy")},
+        stuck={one.key: why for one in moving if (why := hindrance(snapshot, one))},
         bytes_left=left,
         others=_moved_by_others(state, snapshot, {one.key for one in moving}),
         within=_within(cluster, snapshot, state),

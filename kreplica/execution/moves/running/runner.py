@@ -33,6 +33,7 @@ from kreplica.execution.moves.plans.plan import queued_move
 from kreplica.execution.moves.plans.progress import MoveProgress, MoveState
 from kreplica.execution.moves.plans.safety import controller_of, judge, left_copy, obstacle
 from kreplica.execution.moves.plans.stage import ChangeCheck, Stage, check_change
+from kreplica.execution.moves.plans.stuck import why_stuck
 from kreplica.execution.moves.requests import REQUEST_LOST, TAKEN_SECONDS, UnansweredRequests
 from kreplica.execution.moves.running.looks import Looks
 from kreplica.execution.moves.session import MoveSession
@@ -41,7 +42,6 @@ from kreplica.execution.moves.throttles.rate_warnings import StalledCopies
 from kreplica.execution.moves.throttles.throttling import Throttling
 from kreplica.execution.plan import PartitionKey
 from kreplica.execution.plan_journal import Operation
-from kreplica.model.snapshot import MetadataMode
 from kreplica.model.wording.words import counted
 from kreplica.planner.reassignment.directories.changed_directory import ChangedDirectory, ReplicaKey
 from kreplica.planner.reassignment.moves.order import MoveKey, MoveWindow, Place, QueuedMove
@@ -675,30 +675,3 @@ def _may_answer(error: KreplicaError) -> bool:
 
 _WORSE = "the cluster got worse"
 _BUSY = "a replica of it changes its log directory"
-
-
-def why_stuck(snapshot: ClusterSnapshot, change: ReplicaChange) -> str:
-    """The likeliest reason why a move in flight does not end."""
-    row = snapshot.find_row(*change.key)
-    if row is None:
-        return "it is gone"
-    leader, isr = snapshot.integers("leader")[row], snapshot.lists("isr")[row] or []
-    down = _dead(snapshot, change.adding)
-    if down:
-        return f"broker {down[0]}, which gets a replica, is down"
-    if leader is not None and leader < 0:
-        return "nobody leads it"
-    kept = [broker for broker in change.to_replicas if broker in change.from_replicas and broker not in isr]
-    if kept:
-        return f"broker {kept[0]}, which keeps its replica, is out of sync"
-    if snapshot.mode is MetadataMode.ZOOKEEPER:
-        # Such a broker refuses the new topic's replica, and nobody but its log says so: "Topic ID in memory".
-        return f"{_NOT_CAUGHT_UP}, a slow disk, or an earlier topic's copy of that name on the disk"
-    return f"{_NOT_CAUGHT_UP}, or a slow disk"
-
-
-_NOT_CAUGHT_UP = "its copy does not catch up: a throttle below what is written"
-
-
-def _dead(snapshot: ClusterSnapshot, brokers: Collection[int]) -> list[int]:
-    return [broker for broker in brokers if snapshot.is_alive(broker) is False]
