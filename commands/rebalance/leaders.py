@@ -176,8 +176,8 @@ def _sentence(found: ElectedLeaders, rows: Sequence[ElectionRow]) -> str:
     electable = sum(row.electable for row in rows)
     if found.plan is not None:
         steps = f"{len(found.plan.steps)} batch{'es' * (len(found.plan.steps) != 1)}"
-        left = f"; {len(rows) - electable} cannot be elected yet" if electable < len(rows) else ""
-        return f"plan of {counted(electable, 'election')} in {steps} written to {found.path}{left}; nothing was changed"
+        rest = f"; {len(rows) - electable} cannot be elected yet" if electable < len(rows) else ""
+        return f"plan of {counted(electable, 'election')} in {steps} written to {found.path}{rest}; nothing was changed"
     if not rows:
         seen = "visible " if found.snapshot.gaps else ""
         return f"every {seen}partition is led by its preferred leader"
