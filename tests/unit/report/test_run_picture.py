@@ -41,7 +41,14 @@ def test_it_can_be_read(name: str, version: str | None) -> None:
     assert unreadable(drawn(play(scenario_named(name), version))) == []
 
 
-@pytest.mark.parametrize("name", ["controller-failover-mid-isr", "zombie-transaction", "lag-max-messages"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "controller-failover-mid-isr",
+        "zombie-transaction",
+        pytest.param("lag-max-messages", marks=pytest.mark.one_python),
+    ],
+)
 def test_logs_stay_within_their_frames(name: str) -> None:
     """Every cell of a frame, and every label behind it, lies in one frame: also where its words take two lines."""
     root = drawn(play(scenario_named(name)))

@@ -79,6 +79,7 @@ def test_a_broker_that_dies_leaves_what_it_left_in_the_real_cluster(cluster: str
     assert {name: played[name] for name in same} == {name: after[name][0] for name in same}
 
 
+@pytest.mark.one_python
 def test_what_is_down_is_down_and_says_which_partitions_take_no_writes() -> None:
     """As Kafka's own tool said of the sample: these are without a leader or under min ISR there."""
     sample = read_dump("sample")

@@ -65,7 +65,9 @@ def test_two_continuations_of_a_scenario_are_the_same_run(name: str, version: st
     check(scenario.setup.with_settings(settings), scenario.plan, version_named(version))
 
 
-@pytest.mark.parametrize("version", ["0.11", "2.7", "3.9-kraft", "4.1"])
+@pytest.mark.parametrize(
+    "version", [*(pytest.param(name, marks=pytest.mark.one_python) for name in ("0.11", "2.7", "3.9-kraft")), "4.1"]
+)
 def test_two_continuations_of_a_random_run_are_the_same_run(version: str) -> None:
     known = version_named(version)
     check(*random_run(3, known), known)

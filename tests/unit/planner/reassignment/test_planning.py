@@ -76,6 +76,7 @@ def test_limits_keep_the_urgent_and_the_small() -> None:
     assert leader_changes(none.problem, none.assignment) == 0
 
 
+@pytest.mark.one_python
 @examples(2)
 @given(st.data())
 def test_limits_hold_and_what_they_leave_out_is_named(data: st.DataObject) -> None:

@@ -68,6 +68,7 @@ def test_a_state_is_shown_with_its_log(name: str) -> None:
     assert log_end(seen(state), 0) > 0
 
 
+@pytest.mark.one_python
 def test_the_table_of_the_page_is_what_the_models_say_and_links_to_every_run(tmp_path: Path) -> None:
     """Each linked file is written as it is, which plays it; none is left over."""
     sys.path.insert(0, str(ROOT / "docs" / "generator"))

@@ -74,6 +74,7 @@ BREAKS = {
 """States of the shortest counterexamples, the first one included."""
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize("name", BREAKS)
 def test_a_mutant_breaks_its_invariants_in_the_fewest_steps(name: str) -> None:
     broken = searched(name, ONE_TOPIC).broken

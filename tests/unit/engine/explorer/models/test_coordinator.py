@@ -77,6 +77,7 @@ def test_a_mutant_breaks_its_invariant_in_the_fewest_steps(name: str) -> None:
     assert {invariant: len(way) for invariant, way in broken.items()} == dict([BREAKS[name]])
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize("name", ["producer-ids", "coordinator", "coordinator-3.9", "coordinator-4.1"])
 def test_ids_are_given_and_partitions_added_in_the_end(name: str) -> None:
     assert not searched(name, BOUNDS._replace(faults=name != "producer-ids"), goals=True).broken

@@ -100,6 +100,7 @@ STORIES = {
 }
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize(("case", "steps"), STORIES.items())
 def test_the_shortest_loss_is_the_story_on_paper(case: tuple[str, SettingsBounds], steps: int) -> None:
     assert steps_to_loss(*case) == steps
@@ -278,6 +279,7 @@ def test_cells_that_others_answer_are_those_of_a_search_of_their_own(monkeypatch
     assert len(asked) < 8 * len(budgets) / 2
 
 
+@pytest.mark.one_python
 def test_every_loss_of_a_release_is_linked_and_the_run_loses_the_record() -> None:
     """Played anew by the simulator, each with the settings and the release of its row; no file is left over."""
     tables = loss_table()

@@ -120,6 +120,7 @@ def test_a_marker_finds_the_next_leader(version: str) -> None:
     assert transaction_outcomes(events).hanging == ()
 
 
+@pytest.mark.one_python
 def test_a_transactional_id_that_nobody_uses_is_forgotten() -> None:
     """It is looked for every hour; the tombstone stands in the log, as logs show it."""
     one = setup(transactions(1), duration=3700).with_settings(
