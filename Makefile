@@ -101,6 +101,7 @@ completions: $(READY) ## write completions/ from the program
 losses: $(READY) ## write the tables of docs/losses.md: settings that lose records, by faults and losses of power
 	$(BIN)/python docs/generator/loss_table.py docs/losses.md
 	$(BIN)/python docs/generator/client_table.py docs/losses.md
+	$(BIN)/python docs/generator/group_table.py docs/losses.md
 
 conformance: $(READY) ## play scripts on real brokers and on the engine, write the table of docs/conformance.md: ROWS=
 	PYTHONPATH=tests/support $(BIN)/python -m conformance --page docs/conformance.md $(ROWS)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kreplica.engine.checkers.group_owners import owned_twice
 from kreplica.engine.checkers.history_of_logs import ReplicaLogs
 from kreplica.engine.checkers.outcome import Outcome
 from kreplica.engine.checkers.transactions import transaction_outcomes
@@ -165,6 +166,7 @@ def outcome_row(run: Run) -> dict[str, Any]:
         "seed": run.seed,
         **measured(run.outcome),
         **_transactions(run),
+        "owned_twice": list(owned_twice(run.events)),
         "as_expected": None if run.case is None else not run.differences,
         "differences": [str(difference) for difference in run.differences],
     }

@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from kreplica.engine.rules.replication.error_codes import ErrorCode
 from kreplica.engine.settings import MICROSECONDS
 from kreplica.engine.setup import MILLISECOND, SECOND
 from kreplica.engine.trace import Event, Kind, fields_of
@@ -51,31 +50,6 @@ def consumed_by(name: str) -> Probe:
         return tuple(str(one["value"]) for one in _of(events, Kind.CONSUMED) if one["node"] == name)
 
     return probe
-
-
-def owned_twice(events: Sequence[Event]) -> tuple[str, ...]:
-    """Partitions that two members of a KIP-848 group had at the same time, while the coordinator knew both of them.
-
-    As ``owned-once`` of the models of a group; a member that hears that it is fenced has none any more.
-    """
-    has: dict[str, tuple[str, ...]] = {}
-    members: tuple[str, ...] = ()
-    found: list[str] = []
-    for event in events:
-        if event.kind == Kind.GROUP_CHANGED:
-            members = tuple(name.rpartition(".")[0] for name in fields_of(event)["members"])
-        elif event.kind == Kind.ASSIGNED:
-            has[event.node] = fields_of(event)["partitions"]
-            others = [one for node, had in has.items() if node != event.node and node in members for one in had]
-            found += [one for one in has[event.node] if event.node in members and one in others]
-        elif event.kind == Kind.MESSAGE and _is_refused_heartbeat(event):
-            has.pop(event.node, None)
-    return tuple(dict.fromkeys(found))
-
-
-def _is_refused_heartbeat(event: Event) -> bool:
-    message = fields_of(event)
-    return message["name"] == "ConsumerGroupHeartbeat answer" and message["detail"][0] is not ErrorCode.NONE
 
 
 def done_late(events: Sequence[Event]) -> tuple[str, ...]:

@@ -78,6 +78,9 @@ class ComparedRun(Struct, frozen=True, kw_only=True):
         Sequence[str] | None, Meaning("records that a group, or a consumer without one, read more than once")
     ] = None
     skipped: Annotated[Sequence[str] | None, Meaning("records that a group or consumer passed over")] = None
+    owned_twice: Annotated[
+        Sequence[str] | None, Meaning("partitions that two members of a group had at the same time")
+    ] = None
     unavailable_ms: Annotated[float | None, Meaning("milliseconds without a leader, over all partitions")] = None
     read_only_ms: Annotated[float | None, Meaning("milliseconds below min.insync.replicas, over all partitions")] = None
     produce_ms_50: Annotated[

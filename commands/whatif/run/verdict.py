@@ -33,6 +33,7 @@ _ODD = {
     "broken": "not as its producer was told:",
     "hanging": "with a transaction that nobody ended:",
     "passed_over": "committed and never processed:",
+    "owned_twice": "assigned to two members of a group at once:",
 }
 _ALSO = {
     "read_twice": "read twice",
@@ -53,6 +54,7 @@ def title_of(run: Run) -> str:
 
 def verdict(run: Run) -> tuple[str, str, str]:
     """Word, colour and sentence for the outcome."""
+    from kreplica.engine.checkers.group_owners import owned_twice
     from kreplica.engine.checkers.processing import processing_outcomes
     from kreplica.engine.checkers.transactions import transaction_outcomes
 
@@ -65,7 +67,7 @@ def verdict(run: Run) -> tuple[str, str, str]:
     if outcome.findings:
         return "BROKEN", "red", f"{counted(len(outcome.findings), 'invariant')} broken; {told}"
     seen = asdict(transaction_outcomes(run.events)) | asdict(processing_outcomes(run.events))
-    found = asdict(histories) | seen
+    found = asdict(histories) | seen | {"owned_twice": owned_twice(run.events)}
     odd = _outcome_texts(found, _ODD)
     also = "".join(f"; {words}" for words in _outcome_texts(found, _ALSO))
     if odd:

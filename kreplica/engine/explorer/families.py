@@ -461,6 +461,7 @@ def _group_family(
     sentence: Callable[..., str],
     seen: Callable[[State], PartitionState],
     told: Callable[[State, Taken], str],
+    events_of: Callable[..., list[Event]],
 ) -> Family:
     return Family(
         names=tuple(names),
@@ -473,7 +474,7 @@ def _group_family(
         begins="the group is empty, every client is about to join",
         seen=seen,
         told=told,
-        events_of=_no_events,
+        events_of=events_of,
         node="client",
     )
 
@@ -486,6 +487,7 @@ GROUP = _group_family(
     _group_sentence,
     group_trace.seen,
     group_trace.told,
+    _no_events,
 )
 
 # -- a consumer group by the engine's rules
@@ -506,6 +508,7 @@ MEMBERSHIP = _group_family(
     _membership_sentence,
     membership_trace.seen,
     membership_trace.told,
+    membership_trace.events_of,
 )
 
 FAMILIES = (

@@ -8,11 +8,13 @@ from msgspec.structs import replace as changed
 
 from kreplica.engine.explorer.model import Model, Taken
 from kreplica.engine.explorer.models.clients import models as client_models
+from kreplica.engine.explorer.models.coordinators.memberships import models as group_models
 from kreplica.engine.explorer.models.epoch_answers import models as answer_models
 from kreplica.engine.fault_plan import DiskLoss
 from kreplica.engine.plans.file import PlanFile
 from kreplica.scenarios.counterexamples.answers import plan_of_answers
 from kreplica.scenarios.counterexamples.clients.replays import replay_of_clients
+from kreplica.scenarios.counterexamples.groups import replay_of_group
 from kreplica.scenarios.counterexamples.kraft import MENDED, RELEASES, kraft_plan
 from kreplica.scenarios.counterexamples.one_partition import FLAWED, replay_of_one_partition
 from kreplica.scenarios.counterexamples.replay import Replay
@@ -44,6 +46,8 @@ def _replay(model: Model, invariant: str, steps: Sequence[Taken]) -> Replay | No
         return replay_of_clients(model, invariant, steps)
     if model.name in RELEASES:
         return replay_of_kraft(model, steps)
+    if model.name in group_models.TABLES:
+        return replay_of_group(model, invariant, steps)
     return replay_of_answers(model, steps) if model.name in answer_models.TABLES else replay_of_settings(model, steps)
 
 

@@ -1,4 +1,4 @@
-"""Reasons for which a counterexample has no plan: what a run has no fault for, or no release does."""
+"""Reasons for which a counterexample is not played as a plan of faults."""
 
 from __future__ import annotations
 
@@ -11,28 +11,42 @@ from kreplica.engine.explorer.catalogue import ABOUT
 if TYPE_CHECKING:
     from kreplica.engine.explorer.proof import Proof
 
-_CLIENTS = "plans have faults of brokers, links and requests; what these clients do, and when, is none of them"
-_NO_RELEASE = "no release is like the model, or its steps lose nothing as faults of a run"
+GOAL = "a goal is broken if a state is never reached; a run ends, so it cannot show that"
 
-GOAL = "a goal is of what never comes about; a run ends"
+_NO_RELEASE = "no release behaves like this model"
+_LOSES_NOTHING = f"{_NO_RELEASE}, or the same steps lose nothing in a run"
+_GUARD = "every release has the guard that this model lacks"
+
 REASONS: Mapping[str, str] = {
-    catalogue.ONE_PARTITION: f"{_NO_RELEASE}; plans have up to three replicas",
-    catalogue.ASYNC_ISR: "no release counts the high watermark with the known ISR alone",
-    catalogue.ANSWERS: "the scenario has two replicas, and two brokers that die",
-    catalogue.KRAFT: (
-        "its steps lose nothing as faults of a run, where nobody is too slow who has all of the leader's log; plans"
-        " have up to three replicas, and write all records together"
+    catalogue.ONE_PARTITION: f"{_LOSES_NOTHING}; a plan has at most three replicas",
+    catalogue.ASYNC_ISR: (
+        f"{_NO_RELEASE}: a leader that waits for another ISR counts its replicas, too (KIP-497, since 2.7); before 2.7"
+        " it wrote the ISR to ZooKeeper by itself, and had no request to wait for"
     ),
-    catalogue.SETTINGS: f"{_NO_RELEASE}; plans have three replicas, and write all records together",
-    catalogue.QUORUM: "no release lacks the guard, and a run elects its controllers at once, without votes",
-    catalogue.PRODUCERS: "as faults of a run its steps come in another order; plans have up to two records",
-    catalogue.COMMITS: "in plans the application crashes once, when it has done something, and goes on as it began",
-    catalogue.TRANSACTIONS: "in plans one EndTxn is late, of the first transaction, and that is committed",
-    catalogue.COORDINATOR: _CLIENTS,
-    catalogue.GROUP: _CLIENTS,
-    catalogue.MEMBERSHIP: _CLIENTS,
+    catalogue.ANSWERS: "plans of this model have two replicas, and two other brokers that fail",
+    catalogue.KRAFT: (
+        "the same steps lose nothing in a run, where a follower that has all of the leader's log is never too slow; a"
+        " plan has at most three replicas, and writes all records together"
+    ),
+    catalogue.SETTINGS: f"{_LOSES_NOTHING}; a plan has three replicas, and writes all records together",
+    catalogue.QUORUM: f"{_GUARD}; a run elects its controllers at once, without votes",
+    catalogue.PRODUCERS: "in a run the steps come in another order; a plan has at most two records",
+    catalogue.COMMITS: "in a plan the application crashes once, after one of its own steps, and starts again as before",
+    catalogue.TRANSACTIONS: "in a plan one EndTxn is late, the one that commits the first transaction",
+    catalogue.COORDINATOR: f"{_NO_RELEASE}; those of releases are coordinator-3.9 and coordinator-4.1",
+    catalogue.GROUP: f"{_NO_RELEASE}; those of releases are consumer-group-4.1, -4.2 and -4.3",
+    catalogue.MEMBERSHIP: (
+        "a plan delays the heartbeat by which the first of two consumers joins, and nothing else; in a run a consumer"
+        " takes over its partitions as soon as it hears of them, so that no later heartbeat is out of date"
+    ),
 }
 """By the subject of a model."""
+
+GUARDED = frozenset((catalogue.COORDINATOR, catalogue.GROUP, catalogue.MEMBERSHIP))
+"""Subjects of which every release has the guards that mutants lack."""
+
+OTHERS: Mapping[str, str] = {"consumer-group-4.3-mended": _NO_RELEASE, "settings-4.1-mended": _NO_RELEASE}
+"""By model, where the reason is another than that of its subject."""
 
 
 def why_no_plan(model: str, is_goal: bool) -> str:
@@ -42,7 +56,12 @@ def why_no_plan(model: str, is_goal: bool) -> str:
         model: Name of the model.
         is_goal: Whether it is of a goal.
     """
-    return GOAL if is_goal else REASONS[ABOUT[model].subject]
+    about = ABOUT[model]
+    if is_goal:
+        return GOAL
+    if about.mutant and about.subject in GUARDED:
+        return _GUARD
+    return OTHERS.get(model, REASONS[about.subject])
 
 
 def reasons_of(proof: Proof, played: Collection[str]) -> dict[str, str]:

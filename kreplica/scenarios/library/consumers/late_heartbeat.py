@@ -1,9 +1,10 @@
 """A heartbeat that was given up arrives all the same: two members of a KIP-848 group read one partition."""
 
+from kreplica.engine.checkers.group_owners import owned_twice
 from kreplica.engine.fault_plan import At, Slow, Step, When
 from kreplica.engine.setup import MILLISECOND, SECOND, TopicSetup
 from kreplica.engine.trace import Kind
-from kreplica.scenarios.probes import commit_errors, done_twice, never_done, owned_twice
+from kreplica.scenarios.probes import commit_errors, done_twice, never_done
 from kreplica.scenarios.scenario import Between, Case, Scenario
 from kreplica.scenarios.setups import group_cluster, member, numbered, writer
 

@@ -1,12 +1,17 @@
 """States and actions of the models of a consumer group by the engine's rules, for people.
 
 As ``groups.trace`` shows them: what a client has stands in place of its log, a record for each partition in the
-client's member epoch; members in place of the ISR, the group epoch in place of the leader epoch.
+client's member epoch; members in place of the ISR, the group epoch in place of the leader epoch. As events they are a
+group that reads ``orders``: heartbeats that arrive, changes of the group, what each consumer takes over.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from kreplica.engine.explorer.model import Taken
+from kreplica.engine.explorer.models.clients.traces.change import Change, events_of_changes
+from kreplica.engine.explorer.models.clients.traces.commits import COORDINATOR, GROUP
 from kreplica.engine.explorer.models.coordinators.memberships.state import (
     ANSWERED,
     FENCED,
@@ -15,15 +20,21 @@ from kreplica.engine.explorer.models.coordinators.memberships.state import (
     epoch_of,
     has,
     kind_of,
+    member_of,
     partitions_of,
 )
 from kreplica.engine.explorer.models.one_partition.state import PartitionState
 from kreplica.engine.explorer.models.one_partition.trace import broker_of
-from kreplica.engine.rules.groups.group_epochs import JOIN_EPOCH
+from kreplica.engine.rules.groups.group_epochs import JOIN_EPOCH, consumer_group_state
 from kreplica.engine.rules.replication.error_codes import ErrorCode
 from kreplica.engine.rules.replication.replica_set import NO_LEADER
 from kreplica.engine.rules.replication.replica_set import members as in_set
+from kreplica.engine.trace import Event, Kind
 from kreplica.model.wording.words import ids
+
+CLIENTS = ("consumer-a", "consumer-b", "consumer-c")
+"""The clients of a model as processes."""
+HEARTBEAT = "ConsumerGroupHeartbeat"
 
 
 def seen(state: MembershipState) -> PartitionState:
@@ -84,3 +95,51 @@ def _names(words: str, partitions: int) -> str:
     if partitions == NONE:
         return ""
     return f"{words} partitions {ids(in_set(partitions))}" if partitions else f"{words} no partitions"
+
+
+def events_of(initial: MembershipState, steps: Sequence[Taken]) -> list[Event]:
+    """The events of a counterexample.
+
+    Args:
+        initial: The state that it begins in.
+        steps: Its actions.
+    """
+    return events_of_changes(initial, steps, _Heartbeats)
+
+
+class _Heartbeats(Change):
+    """An action of a client, or of the coordinator."""
+
+    before: MembershipState
+    after: MembershipState
+
+    def events(self) -> Iterator[Event]:
+        """The events, in order: a heartbeat or its answer that arrives, and what changes then."""
+        client = self.chosen[0]
+        name = CLIENTS[client]
+        if self.name in ("serve", "serve-late", "let-go"):
+            yield self.message(COORDINATOR, name, HEARTBEAT)
+        elif self.name == "hear":
+            yield self.message(name, COORDINATOR, f"{HEARTBEAT} answer")
+        elif self.name in ("crash", "release"):
+            yield self.event(Kind.CRASHED, name, False) if self.name == "crash" else self.event(Kind.STOPPED, name)
+        if _group(self.before) != _group(self.after):
+            yield self.changed()
+        if self.name == "take-over" and has(self.before, client) != has(self.after, client):
+            has_now = tuple(f"orders-{number}" for number in in_set(has(self.after, client)))
+            yield self.event(Kind.ASSIGNED, name, GROUP, self.after.epoch[client], has_now, "group_epochs.reconcile")
+
+    def changed(self) -> Event:
+        """The group as the coordinator has it now."""
+        after = self.after
+        members = tuple(member_of(after, client) for client in in_set(after.known[0]))
+        state = consumer_group_state(members, after.group_epoch[0], after.assignment_epoch[0])
+        names = tuple(f"{CLIENTS[client]}.1" for client in in_set(after.known[0]))
+        rule = "group_epochs.consumer_group_state"
+        return self.event(Kind.GROUP_CHANGED, COORDINATOR, GROUP, state, after.group_epoch[0], names, self.name, rule)
+
+
+def _group(state: MembershipState) -> tuple[object, ...]:
+    """All that the coordinator knows of the group."""
+    members = tuple(member_of(state, client) for client in in_set(state.known[0]))
+    return state.group_epoch[0], state.assignment_epoch[0], members, tuple(state.assigned_to)
