@@ -57,7 +57,7 @@ def replay_of_group(model: Model, invariant: str, steps: Sequence[Taken]) -> Rep
     if file is None:
         return None
     run = play_file(SCENARIO, file)
-    wanted = story(events_of(model.initial, steps))  # type: ignore[arg-type]
+    wanted = story(events_of(model.initial, steps))
     if not owned_twice(run.events) or story(run.events)[: len(wanted)] != wanted:
         return None
     on_time = play_file(SCENARIO, changed(file, steps=tuple(_faults(delay=0))))
@@ -120,7 +120,8 @@ def story(events: Sequence[Event]) -> list[Moment]:
     Args:
         events: Of the counterexample, or of its run.
     """
-    found, sender, group = list[Moment](), "", ()
+    found, sender = list[Moment](), ""
+    group: tuple[object, ...] = ()
     for event in events:
         if event.kind == Kind.MESSAGE and event.node == COORDINATOR:
             sender = str(event.values[0])
