@@ -12,6 +12,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from real_clusters.kafka_tools import tools_in_one_jvm
 from real_clusters.views import put_in_order
 
 from kreplica.sandbox import Mode, Sandbox, SandboxSettings, start
@@ -47,6 +48,13 @@ def _group(item: pytest.Item) -> str:
 @pytest.fixture(scope="session", autouse=True)
 def _stopped_in_any_case(no_sandbox_outlives_this_process: None) -> None:
     """Every test here may start sandboxes."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _tools_in_one_jvm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Every test here may ask Kafka's own tools; those that a command starts have a JVM each."""
+    with tools_in_one_jvm(tmp_path_factory.mktemp("tools")):
+        yield
 
 
 @pytest.fixture(scope="session")

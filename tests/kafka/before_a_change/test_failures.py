@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from answers.in_process import answered
 from confluent_kafka import Producer
 from real_clusters.views import paused
 from real_clusters.znodes import writer
@@ -46,11 +45,7 @@ Partitions = set[tuple[str, int]]
 
 
 def kreplica(sandbox: Sandbox, *arguments: str) -> tuple[int, dict[str, Any]]:
-    program = [sys.executable, "-m", "kreplica", *arguments]
-    command = [*program, "--bootstrap-server", sandbox.live_bootstrap_servers(), "-o", "json"]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
-    assert "Traceback" not in result.stderr
-    return result.returncode, json.loads(result.stdout)
+    return answered(*arguments, "--bootstrap-server", sandbox.live_bootstrap_servers())
 
 
 def ids(text: str) -> frozenset[int]:
@@ -90,7 +85,7 @@ def crash(sandbox: Sandbox, broker: int) -> dict[str, Any]:
 
 
 def await_told(sandbox: Sandbox, expected: dict[tuple[str, int], State]) -> None:
-    """Waits a while for brokers to tell leaders and ISRs as expected; Kafka's own tool, a JVM a look, judges then."""
+    """Waits a while for brokers to tell leaders and ISRs as expected; Kafka's own tool judges then."""
     wanted = {partition: (leader, isr) for partition, (leader, isr, _) in expected.items()}
     deadline = time.monotonic() + TOLD_SECONDS
     while time.monotonic() < deadline and not any(told(view) == wanted for view in sandbox.views()):
@@ -117,7 +112,7 @@ def played_and_done(sandbox: Sandbox, what: Sequence[str], bring_about: Callable
     await_told(sandbox, expected)
     found = states(sandbox)
     while found != expected and time.monotonic() < deadline:
-        time.sleep(1)  # each look starts a JVM
+        time.sleep(1)
         found = states(sandbox)
     assert found == expected
     assert listed(sandbox, "--unavailable-partitions") == gone

@@ -10,6 +10,7 @@ import time
 from typing import Any
 
 import pytest
+from answers.in_process import answered
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import NewTopic
 from waiting import until
@@ -49,11 +50,7 @@ def cluster(request: pytest.FixtureRequest) -> Sandbox:
 
 
 def kreplica(sandbox: Sandbox, *arguments: str) -> tuple[int, dict[str, Any]]:
-    program = [sys.executable, "-m", "kreplica", *arguments]
-    command = [*program, "--bootstrap-server", sandbox.live_bootstrap_servers(), "-o", "json"]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
-    assert "Traceback" not in result.stderr
-    return result.returncode, json.loads(result.stdout)
+    return answered(*arguments, "--bootstrap-server", sandbox.live_bootstrap_servers())
 
 
 def asked(sandbox: Sandbox, *brokers: int, options: tuple[str, ...] = ()) -> tuple[int, dict[str, Any]]:
@@ -102,6 +99,7 @@ def assert_it_came_so(sandbox: Sandbox, document: dict[str, Any], untouched: Par
         )
         if found == foretold or time.monotonic() > deadline:
             break
+        time.sleep(0.5)
     assert found == foretold
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from answers.in_process import answered
 
 from kreplica.sandbox import Mode, Sandbox
 
@@ -31,8 +32,8 @@ def kreplica(*arguments: str | Path) -> tuple[int, dict[str, Any], str]:
 
 
 def disks(sandbox: Sandbox, *options: str | Path) -> tuple[int, dict[str, Any]]:
-    code, document, _ = kreplica("disks", "--bootstrap-server", sandbox.bootstrap_servers, *options)
-    return code, document
+    words = ["disks", "--bootstrap-server", sandbox.bootstrap_servers, "--timeout", "30", *map(str, options)]
+    return answered(*words)
 
 
 def kafkas(sandbox: Sandbox) -> dict[tuple[int, str], dict[str, int]]:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
-import subprocess
-import sys
 import time
 from typing import Any
 
 import pytest
+from answers.in_process import answered
 from real_clusters.moves import connection_to, start_move
 from real_clusters.views import partitions, wait_for_leaders, wait_for_replicas
 from waiting import until
@@ -32,12 +30,8 @@ def started(sandbox_factory: Any, mode: Mode) -> Sandbox:
 
 def ask(sandbox: Sandbox) -> tuple[dict[str, Any], dict[str, Any]]:
     """The row of broker 2, and the summary."""
-    command = [sys.executable, "-m", "kreplica", "imbalance", "--bootstrap-server", sandbox.bootstrap_servers]
-    done = subprocess.run(
-        [*command, "--exit-zero", "-o", "json"], capture_output=True, text=True, timeout=60, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    document = json.loads(done.stdout)
+    code, document = answered("imbalance", "--bootstrap-server", sandbox.bootstrap_servers, "--exit-zero")
+    assert code == 0
     return document["brokers"][1], document["summary"]
 
 

@@ -3,16 +3,15 @@ found, nothing else, and the printed commands, run by Kafka's own tools, leave n
 
 from __future__ import annotations
 
-import json
 import shlex
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from answers.in_process import answered
 
 from kreplica.sandbox import Mode, Sandbox
 
@@ -31,13 +30,10 @@ def cluster(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
 
 
 def recommend(sandbox: Sandbox, *options: str | Path) -> tuple[int, list[dict[str, Any]]]:
-    words = ["recommend", "--bootstrap-server", sandbox.bootstrap_servers, "--timeout", "30", "-o", "json", *options]
-    command = [sys.executable, "-m", "kreplica", *map(str, words)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert "Traceback" not in done.stderr
-    document = json.loads(done.stdout)
-    assert document["summary"]["unjudged"] == [], done.stderr
-    return done.returncode, document["recommendations"]
+    words = ["recommend", "--bootstrap-server", sandbox.bootstrap_servers, "--timeout", "30", *map(str, options)]
+    code, document = answered(*words)
+    assert document["summary"]["unjudged"] == []
+    return code, document["recommendations"]
 
 
 def found(rows: list[dict[str, Any]]) -> set[tuple[str, str | None, str, str | None, str | None, str]]:

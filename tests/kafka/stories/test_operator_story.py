@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from answers.in_process import answered
 from real_clusters.moves import connection_to, start_move
 from real_clusters.views import partitions, quorum_leader, wait_for_leaders
 from waiting import until
@@ -47,9 +48,7 @@ def kreplica(*arguments: str, timeout: float = 120) -> subprocess.CompletedProce
 
 
 def describe(sandbox: Sandbox, *options: str) -> tuple[int, dict[str, object]]:
-    result = kreplica("describe", "--bootstrap-server", sandbox.live_bootstrap_servers(), *options, "-o", "json")
-    assert "Traceback" not in result.stderr
-    return result.returncode, json.loads(result.stdout)
+    return answered("describe", "--bootstrap-server", sandbox.live_bootstrap_servers(), *options)
 
 
 def ours(sandbox: Sandbox, option: str) -> tuple[int, Partitions]:
@@ -74,6 +73,7 @@ def assert_listings_agree(sandbox: Sandbox) -> dict[str, Partitions]:
             expected = kafkas(sandbox, kafkas_option)
             if found == expected or time.monotonic() > deadline:
                 break
+            time.sleep(0.5)
         assert found == expected, option
         assert code == (1 if expected else 0), option
         agreed[option] = found
