@@ -116,7 +116,7 @@ def _profiles() -> None:
         database=None,
         suppress_health_check=[HealthCheck.too_slow],
     )
-    settings.register_profile("test", same, max_examples=100)
+    settings.register_profile("test", same, max_examples=50)
     settings.register_profile("check", same, max_examples=25)
     settings.register_profile("other-python", same, max_examples=10)
     settings.register_profile("mutants", same, max_examples=25, phases=[Phase.explicit, Phase.generate])

@@ -42,7 +42,7 @@ def stored(snapshots: list[ClusterSnapshot], folder: Path) -> Selection:
 
 
 @pytest.mark.timeout(900)
-@settings(examples(0.01), phases=[Phase.generate])
+@settings(examples(0.02), phases=[Phase.generate])
 @given(seed=st.integers(0, 2**32 - 1))
 def test_spans_and_counts_are_those_of_the_snapshots(
     spark: SparkSession,

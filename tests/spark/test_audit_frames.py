@@ -24,7 +24,7 @@ ALL_RULES = frozenset(rule.name for rule in (*PARTITION_RULES, *GROUP_RULES))
 
 
 @pytest.mark.timeout(900)
-@settings(examples(0.02), phases=[Phase.generate])
+@settings(examples(0.04), phases=[Phase.generate])
 @given(seed=st.integers(0, 2**32 - 1))
 def test_findings_and_counts_are_those_of_each_snapshot(
     generated: Callable[..., list[ClusterSnapshot]], in_spark: Callable[..., Any], seed: int
@@ -53,7 +53,7 @@ def test_findings_and_counts_are_those_of_each_snapshot(
 
 
 @pytest.mark.timeout(900)
-@settings(examples(0.02), phases=[Phase.generate])
+@settings(examples(0.04), phases=[Phase.generate])
 @given(seed=st.integers(0, 2**32 - 1))
 def test_runs_of_a_finding_become_spans(
     generated: Callable[..., list[ClusterSnapshot]], in_spark: Callable[..., Any], seed: int

@@ -86,7 +86,7 @@ def counts_of(snapshot: ClusterSnapshot) -> tuple[dict[str, int], dict[str, int]
 
 
 @pytest.mark.timeout(900)
-@settings(examples(0.02), phases=[Phase.generate])
+@settings(examples(0.04), phases=[Phase.generate])
 @given(seed=st.integers(0, 2**32 - 1))
 def test_spans_and_counts_are_those_of_the_snapshots(
     spark: SparkSession,
@@ -129,7 +129,7 @@ def logs_of(snapshots: Sequence[ClusterSnapshot], source: Random) -> dict[str, l
 
 
 @pytest.mark.timeout(900)
-@settings(examples(0.02), phases=[Phase.explicit, Phase.generate])
+@settings(examples(0.04), phases=[Phase.explicit, Phase.generate])
 @given(seed=st.integers(0, 2**32 - 1))
 @example(seed=205928)  # A log that knows of no broker, but of partitions that one leads: whether it lives is unknown.
 def test_where_a_metadata_log_tells_of_the_time_spans_are_those_of_its_records(

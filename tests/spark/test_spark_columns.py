@@ -127,7 +127,7 @@ def over_spark(fleet: Any, expressions: Mapping[str, Expression]) -> dict[tuple[
     return {place: dict(zip(expressions, row, strict=True)) for place, row in zip(places, values, strict=True)}
 
 
-@settings(examples(0.06), phases=[Phase.generate])  # a smaller seed is no smaller case
+@settings(examples(0.12), phases=[Phase.generate])  # a smaller seed is no smaller case
 @given(seed=st.integers(0, 2**32 - 1))
 def test_every_expression_gives_in_spark_what_it_gives_over_arrays(
     generated: Callable[..., list[ClusterSnapshot]], in_spark: Callable[..., Any], seed: int
@@ -170,7 +170,7 @@ def plain_predicates(row: Row, live: set[int]) -> dict[str, bool]:
     }
 
 
-@settings(examples(0.03), phases=[Phase.generate])
+@settings(examples(0.06), phases=[Phase.generate])
 @given(seed=st.integers(0, 2**32 - 1))
 def test_predicates_are_what_the_definitions_say_where_all_is_known(
     generated: Callable[..., list[ClusterSnapshot]], in_spark: Callable[..., Any], seed: int

@@ -24,7 +24,7 @@ from kreplica.scenarios import scenario_named
 SAFE = ("2.1", "2.5", "2.7", "3.5", "3.7", "3.9", "3.9-kraft", "4.0", "4.1")
 """Versions whose rules are whole: KIP-320 fenced the last way to lose what is committed; 3.4.1 has KAFKA-14704."""
 
-RUNS = 0.56
+RUNS = 1.12
 """Share of the profile's examples for each version: 500 in all."""
 
 
