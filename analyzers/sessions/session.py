@@ -363,10 +363,10 @@ def _connect_session(remote: str, settings: Mapping[str, str]) -> Iterator[Spark
         session = SparkSession.builder.remote(remote).getOrCreate()
     session.client.set_retry_policies([_patience()])
     try:
-        with _no_word_of_retries(), explained(settings):
-            for name, value in {**_ALWAYS, **settings}.items():
-                _set(session, name, value)
-            yield session
+        with _no_word_of_retries():
+            _set_first(session, remote, settings)
+            with explained(settings):
+                yield session
     finally:
         with _no_word_of_retries():
             _let_go(session)
@@ -386,6 +386,17 @@ def _patience() -> Any:
     from pyspark.sql.connect.client.retries import DefaultPolicy
 
     return DefaultPolicy(max_retries=CONNECT_RETRIES, max_backoff=CONNECT_PAUSE_MS)
+
+
+def _set_first(session: SparkSession, remote: str, settings: Mapping[str, str]) -> None:
+    """Gives the server the settings: the first that is asked of it, by which it shows that it is one."""
+    try:
+        with explained(settings):
+            for name, value in {**_ALWAYS, **settings}.items():
+                _set(session, name, value)
+    except UnreachableError as error:
+        what = f"{remote} does not answer as a Spark Connect server"
+        raise UnreachableError(what, error.why, "look at the port, 15002 unless it was set otherwise") from None
 
 
 def _set(session: SparkSession, name: str, value: str) -> None:

@@ -18,7 +18,7 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from kreplica.errors import InputError, KreplicaError, UsageError, os_reason
+from kreplica.errors import InputError, KreplicaError, UsageError
 from kreplica.history.coding import Coder
 from kreplica.history.folding import Exceptions, Runs, Told
 from kreplica.history.months.files import decode_exceptions, decode_runs
@@ -53,7 +53,7 @@ from kreplica.store.verification import FileProblem
 from kreplica.system.guard import attempt
 from kreplica.system.stores.locations import Place, place_of, storage_at
 from kreplica.system.stores.s3 import S3Place
-from kreplica.system.stores.storage import Storage
+from kreplica.system.stores.storage import Storage, unreadable
 from kreplica.system.untrusted_files import input_limit
 
 EVERY_TABLE = tuple(one.name for one in TABLES)
@@ -196,9 +196,13 @@ LOOK = "look at --since, --until and --cluster"
 """Advice where nothing is found of what was asked for."""
 
 
-def nothing_wanted(storage: Storage) -> UsageError:
-    """Makes the error of a history that tells nothing of the clusters and the time that are wanted."""
-    return UsageError(f"{storage.named('')} holds no snapshot that is wanted", fix=LOOK)
+def nothing_wanted(storage: Storage, wanted: Wanted) -> UsageError:
+    """Makes the error of a history that tells nothing of the clusters and the time that are wanted, or nothing."""
+    name = storage.named("")
+    if wanted == _EVERYTHING:
+        fix = f"kreplica audit ingest DUMP --into {shlex.quote(name)} adds some"
+        return UsageError(f"{name} holds no snapshot", "no ingest into it was finished", fix)
+    return UsageError(f"{name} holds no snapshot that is wanted", fix=LOOK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,12 +214,14 @@ class Chosen:
         problems: Manifests and files that cannot be used; their months are left out.
         left_out: Months that are left out because of a problem.
         filtered: Months that hold nothing that is wanted, and clusters that were not looked into.
+        refused: The first of the problems.
     """
 
     months: tuple[HistoryMonth, ...]
     problems: tuple[FileProblem, ...]
     left_out: int
     filtered: int
+    refused: KreplicaError | None = None
 
     @property
     def warnings(self) -> list[str]:
@@ -223,9 +229,9 @@ class Chosen:
         return [f"{problem.path}: {problem.reason}" for problem in self.problems]
 
     def refuse_damaged(self) -> None:
-        """Raises InputError for the first of the problems."""
-        for problem in self.problems:
-            raise InputError(problem.path, "", problem.reason, RESTORE)
+        """Raises the first of the problems."""
+        if self.refused is not None:
+            raise self.refused
 
     def by_cluster(self) -> dict[str, list[HistoryMonth]]:
         """The months of each cluster, in order."""
@@ -240,11 +246,21 @@ def is_history(storage: Storage) -> bool:
     return any(map(is_cluster_folder, storage.names("")))
 
 
+def is_history_at(place: Place) -> bool:
+    """True if a history is in a place.
+
+    Raises:
+        InputError: It is a folder that may not be read.
+        OSError: It cannot be looked at.
+    """
+    return (not isinstance(place, Path) or place.is_dir()) and is_history(storage_at(place))
+
+
 def seems_history(place: Place) -> bool:
-    """True if a history is in a place, as far as it can be looked at; reading it tells why it cannot."""
+    """True if a history is in a place, as far as it can be looked at."""
     try:
-        return (not isinstance(place, Path) or place.is_dir()) and is_history(storage_at(place))
-    except OSError:
+        return is_history_at(place)
+    except (OSError, InputError):
         return False
 
 
@@ -298,6 +314,7 @@ class _Choice:
         self._months: list[HistoryMonth] = []
         self._problems: list[FileProblem] = []
         self._left_out = self._filtered = 0
+        self._refused: KreplicaError | None = None
 
     def made(self) -> Chosen:
         clusters = [name for name in self._storage.names("") if is_cluster_folder(name)]
@@ -310,7 +327,7 @@ class _Choice:
             self._filtered += len(months) - len(inside)
             self._take(cluster, inside)
         self._months.sort(key=lambda month: (month.cluster, month.manifest.month))
-        return Chosen(tuple(self._months), tuple(self._problems), self._left_out, self._filtered)
+        return Chosen(tuple(self._months), tuple(self._problems), self._left_out, self._filtered, self._refused)
 
     def _ids_of(self, clusters: Sequence[str]) -> frozenset[str] | None:
         """Folders of the clusters, if the patterns are nothing but ids of clusters that are there."""
@@ -349,6 +366,7 @@ class _Choice:
         source = error.source if isinstance(error, InputError) else error.what
         self._problems.append(FileProblem(source, error.why))
         self._left_out += 1
+        self._refused = self._refused or error
 
 
 def open_month(
@@ -415,7 +433,7 @@ def newest_manifest(storage: Storage, folder: str) -> HistoryManifest | None:
     try:
         content = storage.read(path, input_limit())
     except OSError as error:
-        raise InputError(name, "", os_reason(error), RESTORE) from None
+        raise unreadable(name, error, RESTORE) from None
     manifest = decode_manifest(content, folder, name)
     if month_folder(manifest.cluster, manifest.month) != folder:
         reason = f"it is of cluster {manifest.cluster} and month {manifest.month}"
@@ -442,7 +460,8 @@ def find_cluster(storage: Storage, name: str | None = None, until: datetime | No
     clusters = [one for one in storage.names("") if is_cluster_folder(one)]
     if name is not None and f"cluster={path_segment(name)}" in clusters:
         return f"cluster={path_segment(name)}"
-    named = {one: _label_and_name(storage, one, until) for one in clusters}
+    problems: list[KreplicaError] = []
+    named = {one: _label_and_name(storage, one, until, problems) for one in clusters}
     fitting = [one for one in clusters if name is None or any(fnmatchcase(word, name) for word in named[one])]
     if len(fitting) == 1:
         return fitting[0]
@@ -452,6 +471,8 @@ def find_cluster(storage: Storage, name: str | None = None, until: datetime | No
         told = listed([_told(*named[one]) for one in fitting], LISTED)
         fix = f"--cluster ID, or --dump {shlex.quote(f'{where}/cluster=ID')} where there is no such option, names one"
         raise UsageError(what, f"they are {told}", fix)
+    if problems:  # one of those that cannot be read may have that name
+        raise problems[0]
     near = nearest_names(str(name), list(dict.fromkeys(word for one in named.values() for word in one)))
     reason = f"did you mean {', '.join(near)}?" if near else f"it has {counted(len(clusters), 'cluster')}"
     raise UsageError(
@@ -463,13 +484,20 @@ def _told(label: str, name: str | None = None) -> str:
     return label if name is None or name == label else f"{name} ({label})"
 
 
-def _label_and_name(storage: Storage, cluster: str, until: datetime | None) -> tuple[str, ...]:
+def _label_and_name(
+    storage: Storage, cluster: str, until: datetime | None, problems: list[KreplicaError]
+) -> tuple[str, ...]:
+    """Id and name of a cluster, its id alone where no month can be read; the problems with that are added to."""
     wanted = Wanted(until=until)
+    found: list[KreplicaError] = []
     for month in reversed(months_of(storage, cluster)):
         if until is None or month <= month_name(until):
             opened = attempt(lambda month=month: open_month(storage, f"{cluster}/month={month}", wanted, ()))  # type: ignore[misc]
             if isinstance(opened, HistoryMonth):
                 return opened.cluster, opened.name
+            if isinstance(opened, KreplicaError):
+                found.append(opened)
     if until is not None:  # a moment before its first snapshot: the cluster is there, under the name of later ones
-        return _label_and_name(storage, cluster, None)
+        return _label_and_name(storage, cluster, None, problems)
+    problems += found
     return (unquote(cluster.partition("=")[2]),)

@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from operator import itemgetter
+from pathlib import Path
 from urllib.parse import quote, unquote
 
 from kreplica.system.stores.locations import Place
@@ -78,6 +79,14 @@ class Entry:
     path: Place
     taken_at: datetime
     cluster: str
+
+
+def may_hold_snapshots(directory: Path) -> bool:
+    """True if a folder has manifests, or may not be looked into: reading it tells why."""
+    try:
+        return (directory / MANIFESTS).is_dir()
+    except PermissionError:
+        return True
 
 
 def path_segment(label: str) -> str:

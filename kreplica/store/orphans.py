@@ -80,7 +80,7 @@ def _files(one: Looked) -> Iterator[str]:
         for folder in one.folders:
             yield from _below(directory / folder)
         return
-    if not (directory / MANIFESTS).is_dir():
+    if not os.path.isdir(directory / MANIFESTS):  # noqa: PTH112 - of a folder that may not be read nothing is told
         return
     for entry in os.scandir(directory):
         if entry.is_file() and not entry.name.startswith("."):

@@ -33,6 +33,7 @@ from kreplica.system.guard import attempt
 from kreplica.system.pool import all_results
 from kreplica.system.stores.locations import Place, is_file, is_folder, names_at, place_of, read_at
 from kreplica.system.stores.s3 import S3Place
+from kreplica.system.stores.storage import unreadable
 from kreplica.system.untrusted_files import beyond_limit, changed_at, input_limit, read_with_status
 
 READERS = 16
@@ -272,7 +273,7 @@ def manifest_names(path: Place, span: tuple[datetime | None, datetime | None] = 
         reason = "a directory without manifests, so it holds no kreplica snapshots"
         raise InputError(str(path), "", reason, fix) from None
     except OSError as error:
-        raise InputError(str(folder), "", os_reason(error)) from None
+        raise unreadable(str(folder), error) from None
 
 
 def _of_one_cluster(root: Place, names: Sequence[str], cluster: str | None) -> Sequence[str]:
@@ -316,9 +317,9 @@ def _file_content(manifest: Manifest, file: DataFile, path: Place) -> bytes:
         reason = f"it is not there, but the manifest {manifest.path} names it"
         raise InputError(str(path), "", reason, _RESTORE) from None
     except OSError as error:
-        larger = f"expected {file.bytes} bytes, found more"
-        reason = larger if error.errno == errno.EFBIG else os_reason(error)
-        raise InputError(str(path), "", reason, _RESTORE) from None
+        if error.errno != errno.EFBIG:
+            raise unreadable(str(path), error, _RESTORE) from None
+        raise InputError(str(path), "", f"expected {file.bytes} bytes, found more", _RESTORE) from None
     if len(content) != file.bytes:
         raise InputError(str(path), "", f"expected {file.bytes} bytes, found {len(content)}", _RESTORE)
     digest = hashlib.sha256(content).hexdigest()

@@ -14,7 +14,7 @@ from kreplica.model.snapshot import Gap
 from kreplica.model.tables.schema import TABLES
 from kreplica.model.wording.words import counted
 from kreplica.store.choosing import ChosenNames, choose_names, fits
-from kreplica.store.layout import MANIFESTS, borders, cluster_in, is_manifest_name
+from kreplica.store.layout import MANIFESTS, borders, cluster_in, is_manifest_name, may_hold_snapshots
 from kreplica.store.manifest import DataFile, Manifest, read_words
 from kreplica.store.orphans import Looked, find_orphans
 from kreplica.store.reading import READERS, manifest_names, read_manifests
@@ -24,6 +24,7 @@ from kreplica.system.guard import attempt
 from kreplica.system.pool import all_results
 from kreplica.system.stores.locations import COPIES_AT_ONCE, Place
 from kreplica.system.stores.s3 import S3Place, S3Storage
+from kreplica.system.stores.storage import unreadable
 
 CHECKERS = 8
 
@@ -163,7 +164,8 @@ def select_snapshots(paths: Iterable[Place], wanted: Wanted) -> Selection:
     damaged = [FileProblem(str(item.path), item.reason) for item in listing.problems if item not in folders]
     without_manifests = [FileProblem(str(one.directory), one.stranger) for one in opened if one.stranger]
     of_no_snapshot = [FileProblem(str(item.path), item.reason) for item in folders]
-    orphans = (*find_orphans(looked.values(), listing), *without_manifests, *of_no_snapshot)
+    told = [looked[one.directory] for one in opened if not one.stranger]
+    orphans = (*find_orphans(told, listing), *without_manifests, *of_no_snapshot)
     return Selection(
         snapshots=tuple(sorted(whole, key=lambda item: (item.cluster, item.taken_at, item.partitions or ""))),
         damaged=(*damaged, *(problem for problems in found for problem in problems)),
@@ -260,13 +262,20 @@ def dump_directories(paths: Iterable[Place]) -> Sequence[Place]:
         if isinstance(path, S3Place):
             found += _remote_directories(path)
             continue
-        if not path.is_dir():
+        if not _is_folder(path):
             reason = "not a directory" if path.exists() else "there is no such directory"
             raise InputError(str(path), "", reason, "name a directory that kreplica snapshot wrote")
-        inner = [] if (path / MANIFESTS).is_dir() else sorted(item for item in path.iterdir() if item.is_dir())
-        dumps = [item for item in inner if (item / MANIFESTS).is_dir()]
+        inner = [] if may_hold_snapshots(path) else sorted(item for item in path.iterdir() if item.is_dir())
+        dumps = [item for item in inner if may_hold_snapshots(item)]
         found += [item.absolute() for item in dumps or [path]]
     return list(dict.fromkeys(found))
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except PermissionError as error:
+        raise unreadable(str(path), error) from None
 
 
 def _remote_directories(place: S3Place) -> list[S3Place]:

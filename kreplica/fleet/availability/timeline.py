@@ -333,7 +333,7 @@ def timelines_of(storage: Storage, wanted: Wanted) -> Chosen:
     chosen = choose(storage, wanted, [*(schema.name for schema in TABLES_READ), STEPS.name, *exact], logs=True)
     if not chosen.months:
         chosen.refuse_damaged()
-        raise nothing_wanted(storage)
+        raise nothing_wanted(storage, wanted)
     return chosen
 
 

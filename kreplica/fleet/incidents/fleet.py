@@ -146,9 +146,11 @@ def incidents_in(
     chosen = choose(storage, Wanted(wanted.clusters), tables, logs=True)
     if not chosen.months:
         chosen.refuse_damaged()
+        if not wanted.clusters:
+            raise nothing_wanted(storage, Wanted())
         raise UsageError(f"{storage.named('')} holds no cluster that is wanted", fix="look at --cluster")
     if not any(_tells_of(months, wanted) for months in chosen.by_cluster().values()):
-        raise nothing_wanted(storage)
+        raise nothing_wanted(storage, wanted)
     newest = newest_ms_in(storage) if wanted.clusters else None
     asked = Circumstances(newest_ms(chosen) if newest is None else newest, None, groups or {})
     work = _Work(asked, frozenset(mute.rule for mute in mutes))

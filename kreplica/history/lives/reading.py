@@ -146,7 +146,7 @@ def _chosen(storage: Storage, wanted: Wanted, *schemas: TableSchema, logs: bool 
     chosen = choose(storage, wanted, [*(schema.name for schema in schemas), *exact], logs=logs)
     if not chosen.months:
         chosen.refuse_damaged()
-        raise nothing_wanted(storage)
+        raise nothing_wanted(storage, wanted)
     return chosen
 
 

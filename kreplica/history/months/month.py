@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kreplica.errors import InputError, KreplicaError, UnreachableError, UsageError, os_reason
+from kreplica.errors import InputError, KreplicaError, UnreachableError, UsageError
 from kreplica.history.coding import Coded, Coder
 from kreplica.history.folding import Exceptions, Fold, Runs, Told, told_rows
 from kreplica.history.months.alignment import Beside, KnownColumns, differing_rows
@@ -83,7 +83,7 @@ from kreplica.model.tables.schema import TableSchema
 from kreplica.model.tables.table import Table
 from kreplica.store.parquet import decode_table
 from kreplica.store.reading import SnapshotReader, StoredSnapshot
-from kreplica.system.stores.storage import Storage, put
+from kreplica.system.stores.storage import Storage, put, unreadable
 from kreplica.system.untrusted_files import input_limit
 
 GRACE_SECONDS = 86_400
@@ -305,7 +305,7 @@ class Month:
         try:
             content = self._storage.read(file.path, max(file.bytes, 1))
         except OSError as error:
-            raise InputError(name, "", os_reason(error), RESTORE) from None
+            raise unreadable(name, error, RESTORE) from None
         if len(content) != file.bytes:
             raise InputError(name, "", f"expected {file.bytes} bytes, found {len(content)}", RESTORE)
         return decode_table(schema, content, name, file.rows)[0]
@@ -389,7 +389,7 @@ class Month:
         try:
             content = self._storage.read(path, input_limit())
         except OSError as error:
-            raise InputError(name, "", os_reason(error), RESTORE) from None
+            raise unreadable(name, error, RESTORE) from None
         return decode_manifest(content, self.folder, name)
 
     def _numbers(self) -> list[int]:

@@ -14,7 +14,7 @@ from kreplica.history.months.observations import digest_of_snapshot, taken_ms_of
 from kreplica.history.nesting import refuse_nested
 from kreplica.sources.dumps.dump import read_dump
 from kreplica.sources.dumps.history import HistoryDump, history_dump
-from kreplica.store.layout import MANIFESTS, parse_manifest_name
+from kreplica.store.layout import may_hold_snapshots, parse_manifest_name
 from kreplica.system.guard import attempt
 from kreplica.system.stores.locations import Place, storage_at
 from kreplica.system.stores.s3 import S3Place
@@ -90,9 +90,12 @@ def _holds_snapshots(path: Place) -> bool:
         return False
     if isinstance(path, S3Place):
         return True  # what else lies in an object store is no dump
-    if not path.is_dir():
-        return parse_manifest_name(path) is not None and path.is_file()
-    return (path / MANIFESTS).is_dir() or any((below / MANIFESTS).is_dir() for below in path.iterdir())
+    try:
+        if not path.is_dir():
+            return parse_manifest_name(path) is not None and path.is_file()
+        return may_hold_snapshots(path) or any(may_hold_snapshots(below) for below in path.iterdir() if below.is_dir())
+    except PermissionError:
+        return True  # told when it is read
 
 
 def _candidates(path: Place, cluster: str | None) -> tuple[list[Candidate], list[str]]:

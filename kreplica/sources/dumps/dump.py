@@ -107,9 +107,10 @@ def read_sample(name: str = SAMPLE) -> ClusterSnapshot:
 
 
 def _read_directory(path: str) -> ClusterSnapshot:
+    from kreplica.store.layout import may_hold_snapshots
     from kreplica.store.reading import read_dump_directory
 
-    if not (Path(path) / "manifests").is_dir():
+    if not may_hold_snapshots(Path(path)):
         raise InputError(path, "", "a directory without manifests, so it holds no kreplica snapshots", TAKEN)
     return read_dump_directory(path)
 

@@ -10,9 +10,10 @@ from urllib.parse import quote, unquote
 
 from kreplica.errors import UsageError
 from kreplica.history.moments.as_of import cluster_as_of
-from kreplica.history.selection import seems_history
+from kreplica.history.selection import is_history_at
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.system.stores.locations import place_of, storage_at
+from kreplica.system.stores.storage import unreadable
 
 _DUMP = re.compile(
     r"(?P<home>.+?)(?P<cluster>/cluster=[^/@]+)?/?(?P<moment>@[0-9]{4}-[0-9]{2}-[0-9]{2}[0-9T:.+-]*Z?)?", re.DOTALL
@@ -75,8 +76,10 @@ def history_dump(path: str) -> HistoryDump | None:
 
 def _is_history(home: str) -> bool:
     try:
-        return seems_history(place_of(home))
-    except ValueError:  # a name that is none: reported when it is read
+        return is_history_at(place_of(home))
+    except PermissionError as error:
+        raise unreadable(home, error) from None
+    except (OSError, ValueError):  # a name that is none: reported when it is read
         return False
 
 

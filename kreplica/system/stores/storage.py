@@ -10,15 +10,33 @@ import time
 from pathlib import Path
 from typing import Protocol
 
+from kreplica.errors import InputError, os_reason
 from kreplica.system.durable_files import make_folders, write_whole
 from kreplica.system.untrusted_files import read_whole
+
+NOT_ALLOWED = "run kreplica as a user who may read it"
+"""Advice where the system lets somebody else read."""
+
+
+def unreadable(name: str, error: OSError, fix: str = "") -> InputError:
+    """Makes the error of a file or a folder that the system does not give.
+
+    Args:
+        name: Its path as the user knows it.
+        error: The system's.
+        fix: What to do, but where only the permission to read it is missing.
+    """
+    return InputError(name, "", os_reason(error), NOT_ALLOWED if isinstance(error, PermissionError) else fix)
 
 
 class Storage(Protocol):
     """Files by their paths below a root, with slashes."""
 
     def names(self, folder: str) -> list[str]:
-        """Names of the files and folders in a folder, in order; none if it is not there."""
+        """Names of the files and folders in a folder, in order; none if it is not there.
+
+        Raises InputError where it is there and cannot be read.
+        """
         ...
 
     def read(self, path: str, most: int) -> bytes:
@@ -69,6 +87,8 @@ class LocalStorage:
             names = os.listdir(self._root / folder)  # noqa: PTH208 - names are all that is wanted
         except (FileNotFoundError, NotADirectoryError):
             return []
+        except OSError as error:
+            raise unreadable(self.named(folder), error) from None
         return sorted(name for name in names if not name.startswith("."))
 
     def read(self, path: str, most: int) -> bytes:

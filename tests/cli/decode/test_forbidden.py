@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from planted.closed_folders import close_directory
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "kafka-4.3.1"
 CLEAN, KILLED = GOLDEN / "clean/broker-1/data", GOLDEN / "killed-all/broker-1/data"
@@ -29,24 +30,6 @@ CASES = {
 """Of each command the log directory, the partition whose directory is closed, and the rows of the answer."""
 HOLDING = ("transactions --hanging",)
 """Commands without a row for these directories."""
-
-
-def close_directory(monkeypatch: pytest.MonkeyPatch, closed: Path, *, listed: bool = False) -> None:
-    """Has a directory refused as to a user without rights on it: mode 000, or 444 where it may be listed."""
-
-    def guarded(call: Callable[..., Any], inside_only: bool) -> Callable[..., Any]:
-        def refusing(path: Any, *arguments: Any, **options: Any) -> Any:
-            inside = isinstance(path, str | os.PathLike) and closed in Path(path).parents
-            if inside or (not inside_only and isinstance(path, str | os.PathLike) and Path(path) == closed):
-                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
-            return call(path, *arguments, **options)
-
-        return refusing
-
-    monkeypatch.setattr(os, "stat", guarded(os.stat, True))
-    monkeypatch.setattr(os, "open", guarded(os.open, True))
-    if not listed:
-        monkeypatch.setattr(os, "scandir", guarded(os.scandir, False))
 
 
 def without_age(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -69,6 +71,27 @@ def test_nobody_there_is_said_at_once(option: str) -> None:
     address = f"{'spark' if option == 'master' else 'sc'}://127.0.0.1:{port}"
     with pytest.raises(UnreachableError, match="does not answer"), spark_session(**{option: address}):
         pass
+
+
+def test_a_server_of_another_kind_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "CONNECT_RETRIES", 0)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        answering = threading.Thread(target=_answer_in_http, args=(server,), daemon=True)
+        answering.start()
+        address = f"sc://127.0.0.1:{server.getsockname()[1]}"
+        told = f"^{address} does not answer as a Spark Connect server;"
+        with pytest.raises(UnreachableError, match=told) as raised, spark_session(remote=address):
+            pass
+        assert "HTTP" in raised.value.why
+
+
+def _answer_in_http(server: socket.socket) -> None:
+    with contextlib.suppress(OSError):  # the server is closed
+        while True:
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(1000)
+                connection.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
 
 
 def test_settings_grow_with_the_fleet() -> None:

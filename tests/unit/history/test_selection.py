@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from histories.folders import candidate, defined_runs, moment, plain_run_rows
 from histories.observations import HOUR, MARCH, observed
 
-from kreplica.errors import InputError
+from kreplica.errors import InputError, UsageError
+from kreplica.fleet.availability.resilience import resilience_in
+from kreplica.fleet.incidents.fleet import incidents_in
 from kreplica.history.coding import Coder
 from kreplica.history.folding import WHOLE_ROW
 from kreplica.history.ingest import ingest
+from kreplica.history.lives.reading import lives_in
 from kreplica.history.pauses import pauses
 from kreplica.history.selection import Chosen, KeyFilter, choose, storage_of
 from kreplica.history.tables import TABLES
@@ -181,6 +185,17 @@ def test_a_folder_that_no_ingest_finished_holds_nothing(history: WatchedStorage,
     (tmp_path / "cluster=Zk8/month=of-none").mkdir()
     chosen = choose(history)
     assert (len(chosen.months), chosen.problems, chosen.filtered) == (6, (), 1)
+
+
+@pytest.mark.parametrize("read", [lives_in, incidents_in, resilience_in])
+def test_a_history_that_no_ingest_finished_is_told_from_one_without_what_is_wanted(
+    tmp_path: Path, read: Callable[..., Any]
+) -> None:
+    (tmp_path / "cluster=Zk8/month=2026-03/partitions").mkdir(parents=True)
+    with pytest.raises(UsageError, match="holds no snapshot; no ingest into it was finished"):
+        read(LocalStorage(tmp_path), wanted=Wanted())
+    with pytest.raises(UsageError, match="that is wanted"):
+        read(LocalStorage(tmp_path), wanted=Wanted(("Zk9",)))
 
 
 @pytest.mark.parametrize("name", ["nothing", "dumps"])
