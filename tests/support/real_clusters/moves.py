@@ -23,4 +23,5 @@ def start_move(broker: BrokerConnection, topic: str, partition: int, replicas: l
     topics = [Request.ReassignableTopic(name=topic, partitions=[move])]
     with broker:
         answer = broker.send(Request(timeout_ms=10_000, topics=topics), Response)
-    assert [one.error_code for found in answer.responses for one in found.partitions] == [0]
+    told = [(one.error_code, one.error_message) for found in answer.responses for one in found.partitions]
+    assert [error for error, _ in told] == [0], f"{topic}-{partition} to {replicas}: {told or answer.error_code}"

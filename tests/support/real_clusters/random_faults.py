@@ -91,7 +91,7 @@ class Faults:
         try:
             self.done[name if fault() else "nothing to do"] += 1
         except self.refusals as error:
-            print(f"  {name} refused: {str(error)[:100]}", flush=True)
+            print(f"  {name} refused: {type(error).__name__} {str(error)[:100]}", flush=True)
             self.done["refused"] += 1
 
     def end(self) -> None:
