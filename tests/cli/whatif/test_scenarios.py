@@ -227,7 +227,7 @@ def test_many_runs_find_keep_and_replay_a_failing_plan(kreplica: Kreplica, tmp_p
 @pytest.mark.slow
 def test_the_smallest_plan_keeps_what_was_promised(kreplica: Kreplica) -> None:
     """Without acks=all a record would be lost that was never committed: another failure than that of the version."""
-    words = ("whatif", "run", "hw-truncation-loss", "--kafka-version", "0.10", "--runs", "20", "-o", "json")
+    words = ("whatif", "run", LOSS, "--kafka-version", "0.10", "--seed", "190", "--runs", "20", "-o", "json")
     smallest = answer(kreplica(*words))["outcome"]["smallest"]  # type: ignore[index]
     assert smallest["wrong"] == ["lost", "committed-record-lost"]
     assert not {"acks", "min.insync.replicas"} & set(smallest["leave_out"]["settings"])
