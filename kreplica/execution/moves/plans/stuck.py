@@ -26,7 +26,7 @@ def why_stuck(snapshot: ClusterSnapshot, change: ReplicaChange) -> str:
 
 
 def hindrance(snapshot: ClusterSnapshot, change: ReplicaChange) -> str:
-    """What keeps a move in flight from ending, however fast it copies; empty where the snapshot shows nothing."""
+    """The reason that keeps a move in flight from ending, however fast it copies; empty if the snapshot shows none."""
     row = snapshot.find_row(*change.key)
     if row is None:
         return "it is gone"

@@ -5,7 +5,7 @@ one worker, deadlocks not checked, without the variable of the last message that
 are TLC's, too, of the module with the same guard left out. TLC also finds EventuallyConverges to hold of two clients
 and one topic without perturbation, and not of one client with one. Of two clients, one topic and one perturbation it
 counts 518,117 states on 51 levels, and so does the search here, in a minute of processor time. Of two clients, two
-topics and one perturbation it counts 4,589,665 states on 55 levels, 1,305,109 on the first 24 as here.
+topics and one perturbation it counts 4,589,665 states on 55 levels, and so does the search here, in 17 minutes.
 
 TLC's dumped states were once compared with those of the search here: the 2,219 of two clients and one topic, and the
 425 of one client, two topics and one perturbation, were the same.
