@@ -33,10 +33,13 @@ NEVER = 10**9
 Row = dict[str, Any]
 
 RELEASES: dict[str, dict[str, object]] = {
-    # KIP-966 is on by default since 4.1; recovery points since 2.8 (KAFKA-10101); positions as Partition.makeLeader
-    "settings-3.9": {"Elr": False, "KeepsPositions": True, "Recovery": "lowered"},
-    "settings-4.1": {"Elr": True, "KeepsPositions": True, "Recovery": "lowered"},
-    "settings-4.1-mended": {"Elr": True, "KeepsPositions": False, "Recovery": "lowered"},
+    # KIP-966 is on by default since 4.1, and AssignReplicasToDirs clears no ELR since 4.3 (apache/kafka#20716);
+    # recovery points since 2.8 (KAFKA-10101); positions as Partition.makeLeader
+    "settings-3.9": {"Elr": False, "Clears": False, "KeepsPositions": True, "Recovery": "lowered"},
+    "settings-4.1": {"Elr": True, "Clears": True, "KeepsPositions": True, "Recovery": "lowered"},
+    "settings-4.3": {"Elr": True, "Clears": False, "KeepsPositions": True, "Recovery": "lowered"},
+    "settings-4.1-mended": {"Elr": True, "Clears": True, "KeepsPositions": False, "Recovery": "lowered"},
+    "settings-4.3-mended": {"Elr": True, "Clears": False, "KeepsPositions": False, "Recovery": "lowered"},
     # KAFKA-7164 in 2.0.1, KIP-320 in 2.1, KAFKA-7786 in 2.1.1
     "epoch-answers-2.0.1": {"FollowedOn": 1, "Fenced": False, "Dropped": False},
     "epoch-answers-2.1": {"FollowedOn": 0, "Fenced": True, "Dropped": False},

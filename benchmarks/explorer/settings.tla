@@ -10,6 +10,7 @@ CONSTANTS
     Records,           \* so many are written
     AcksAll, MinIsr, Unclean, FlushMessages,
     Elr,               \* whether there are eligible leader replicas (since 4.1)
+    Clears,            \* whether who tells the directory of its new disk takes them away (up to 4.2)
     KeepsPositions,    \* whether a leader that has missed others goes by its followers' positions of before
     Recovery,          \* what becomes of recovery points: "kept" (to 0.11), "raised" (to 2.7), "lowered"
     FirstLeaders,
@@ -35,6 +36,7 @@ Init ==
              acked |-> {},
              up |-> Replicas,
              active |-> Replicas,
+             untold |-> {},                              \* on a new disk, in a directory that the controller does not know
              \* the controller
              leader |-> l, epoch |-> 0, isr |-> Replicas, elr |-> {}, last |-> None,
              \* each replica
@@ -74,29 +76,32 @@ Shared(s, r, l) ==
 
 (* ---- the controller ---- *)
 
-Elected(leader, isr, elr, last, alive) ==
+Elected(leader, isr, elr, last, alive, elrs, unclean) ==
     LET able == (IF isr # {} THEN isr ELSE elr) \cap alive
-        lastAlive == Elr /\ isr = {} /\ elr = {} /\ last \in alive
+        lastAlive == elrs /\ isr = {} /\ elr = {} /\ last \in alive
     IN CASE leader \in able -> [who |-> leader, clean |-> TRUE]
          [] leader \notin able /\ able # {} -> [who |-> First(able), clean |-> TRUE]
          [] able = {} /\ lastAlive -> [who |-> last, clean |-> FALSE]
-         [] able = {} /\ ~lastAlive /\ Unclean -> [who |-> First(alive), clean |-> FALSE]
+         [] able = {} /\ ~lastAlive /\ unclean -> [who |-> First(alive), clean |-> FALSE]
          [] OTHER -> [who |-> None, clean |-> TRUE]
 
 (* The ISR is to be another; an ELR takes in who leaves while the ISR is too small for a commit. *)
-Changed(s, isr, alive, lossy) ==
-    LET elr == IF Elr /\ Cardinality(isr) < MinIsr THEN (s.isr \cup s.elr) \ (isr \cup lossy) ELSE {}
-        e == Elected(s.leader, isr, elr, s.last, alive)
+Built(s, isr, alive, lossy, elrs, unclean) ==
+    LET elr == IF ~elrs THEN s.elr
+               ELSE IF Cardinality(isr) < MinIsr THEN (s.isr \cup s.elr) \ (isr \cup lossy) ELSE {}
+        e == Elected(s.leader, isr, elr, s.last, alive, elrs, unclean)
         other == e.who # s.leader
         alone == other /\ e.who # None /\ (~e.clean \/ e.who \in elr)
-        next == CASE alone -> {e.who} [] ~alone /\ isr = {} /\ ~Elr -> s.isr [] OTHER -> isr
-        rest == CASE other /\ e.who # None /\ ~e.clean -> {} [] OTHER -> elr \ {e.who}
+        next == CASE alone -> {e.who} [] ~alone /\ isr = {} /\ ~elrs -> s.isr [] OTHER -> isr
+        rest == CASE ~elrs -> {} [] elrs /\ other /\ e.who # None /\ ~e.clean -> {} [] OTHER -> elr \ {e.who}
     IN [s EXCEPT !.leader = e.who, !.isr = next, !.elr = rest,
                  !.epoch = IF other THEN @ + 1 ELSE @,
-                 !.last = CASE ~Elr -> None
-                            [] Elr /\ next = {} /\ s.isr # {} -> s.leader
-                            [] Elr /\ ~(next = {} /\ s.isr # {}) /\ e.who # None -> None
+                 !.last = CASE ~elrs -> @
+                            [] elrs /\ e.who # None -> None
+                            [] elrs /\ e.who = None /\ s.leader # None /\ @ = None -> s.leader
                             [] OTHER -> @]
+
+Changed(s, isr, alive, lossy) == Built(s, isr, alive, lossy, Elr, Unclean)
 
 Leaves(s, r, lossy) ==
     IF r \in s.isr \/ (lossy /\ r \in s.elr)
@@ -184,7 +189,7 @@ Crash(r) ==
 
 LoseLog(r) ==
     /\ r \in c.up /\ May("loss")
-    /\ c' = Cut(Down(Spent(c, "loss"), r), r, 0)
+    /\ c' = [Cut(Down(Spent(c, "loss"), r), r, 0) EXCEPT !.untold = IF Elr /\ Clears THEN @ \cup {r} ELSE @]
 
 (* Of what was not flushed a disk has the first records, or none. *)
 Powerless(s, r, n) == [Cut(s, r, n) EXCEPT !.disk[r] = n]
@@ -238,8 +243,13 @@ Start(r) ==
 
 Unfence(r) ==
     LET back == [c EXCEPT !.active = @ \cup {r}]
-    IN /\ r \in c.up \ c.active
+    IN /\ r \in c.up \ (c.active \cup c.untold)
        /\ c' = IF c.leader = None THEN Changed(back, c.isr, back.active, {}) ELSE back
+
+(* AssignReplicasToDirs up to 4.2: the partition is looked at as if it had no ELR, and nobody is elected uncleanly. *)
+Assign(r) ==
+    /\ r \in c.up \cap c.untold
+    /\ c' = [Built(c, c.isr, c.active, {}, FALSE, FALSE) EXCEPT !.untold = @ \ {r}]
 
 ElectPreferred ==
     LET able == (IF c.isr # {} THEN c.isr ELSE c.elr) \cap c.active
@@ -252,7 +262,7 @@ ElectPreferred ==
 Next ==
     \/ \E r \in Replicas : Write(r) \/ Fetch(r) \/ Hear(r)
     \/ \E r \in Replicas : Crash(r) \/ LoseLog(r) \/ LosePower(r) \/ CutOff(r)
-    \/ \E r \in Replicas : Expire(r) \/ Start(r) \/ Unfence(r)
+    \/ \E r \in Replicas : Expire(r) \/ Start(r) \/ Assign(r) \/ Unfence(r)
     \/ \E l, f \in Replicas : TooSlow(l, f)
     \/ AllLosePower
     \/ ElectPreferred

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from kreplica.engine.explorer.compiled import search as compiled_search
 from kreplica.engine.explorer.explored import retraced
 from kreplica.engine.explorer.model import Model
-from kreplica.engine.explorer.models.settings.models import model_of
+from kreplica.engine.explorer.models.settings.models import RELEASES, model_of
 from kreplica.engine.explorer.models.settings.state import SettingsBounds, SettingsState
 from kreplica.engine.plans.file import PlanFile, plan_file_to_json
 from kreplica.engine.rules.replication.acknowledgement import ACKS_ALL
@@ -28,8 +28,9 @@ from kreplica.scenarios.counterexamples.replays import replays_of
 REPLICAS, RECORDS = 3, 1
 MEMORY = 2 << 30
 HOLDS = "holds"
-RELEASES = ("settings-3.9", "settings-4.1")
-MENDED = "settings-4.1-mended"
+MENDED = ("settings-4.1-mended", "settings-4.3-mended")
+WITHOUT_LOST_LOGS = ("settings-3.9", "settings-4.1"), MENDED[:1]
+"""Models of which each stands for those of later releases, too, where no log is lost."""
 
 
 class Budget(NamedTuple):
@@ -70,6 +71,7 @@ class Table:
         settings: acks, min.insync.replicas and flush.messages of its rows; of acks=1 min.insync.replicas makes no
             difference.
         flushes: Whether flush.messages is a column.
+        models: The models that are like a release, and the mended ones.
     """
 
     begin: str
@@ -77,11 +79,13 @@ class Table:
     budgets: dict[str, Budget]
     settings: Sequence[tuple[int, int, int]]
     flushes: bool
+    models: tuple[Sequence[str], Sequence[str]]
 
     def rows(self) -> list[tuple[str, SettingsBounds]]:
-        """Model and settings of each row, without faults; of the mended model those that it changes."""
+        """Model and settings of each row, without faults; of the mended models those that they change."""
         clean = [each for each in self.settings if each[0] == ACKS_ALL]
-        rows = [*product(RELEASES, self.settings, (False, True)), *product((MENDED,), clean, (False,))]
+        releases, mended = self.models
+        rows = [*product(releases, self.settings, (False, True)), *product(mended, clean, (False,))]
         return [
             (name, SettingsBounds(REPLICAS, RECORDS, acks, min_isr, unclean, 0, 0, 0, flush_messages=flush))
             for name, (acks, min_isr, flush), unclean in rows
@@ -138,6 +142,7 @@ FAULTS = Table(
     budgets={f"{faults}: {lost} lost, {kept} kept": any_fault(faults, lost, kept) for faults, lost, kept in _COUNTS},
     settings=[(1, 1, NEVER), *((ACKS_ALL, min_isr, NEVER) for min_isr in (1, 2, 3))],
     flushes=False,
+    models=(RELEASES, MENDED),
 )
 POWER = Table(
     begin="<!-- table of power: make losses -->\n",
@@ -156,6 +161,7 @@ POWER = Table(
         for flush in (NEVER, 1)
     ],
     flushes=True,
+    models=WITHOUT_LOST_LOGS,
 )
 TABLES = (FAULTS, POWER)
 

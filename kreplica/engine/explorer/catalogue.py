@@ -71,9 +71,19 @@ ABOUT: Mapping[str, About] = {
     "kip-966": About(KRAFT, "eligible leader replicas: a member of the ELR leads when the ISR is empty"),
     "settings-3.9": About(SETTINGS, "which faults lose an acknowledged record, by the rules of 3.9"),
     "settings-4.1": About(
-        SETTINGS, "which faults lose an acknowledged record, by the rules of 4.1 with eligible leader replicas"
+        SETTINGS,
+        "which faults lose an acknowledged record, by the rules of 4.1 and 4.2: with eligible leader replicas, of which"
+        " there are none left once a broker has a new disk",
     ),
-    "settings-4.1-mended": About(SETTINGS, "as 4.1; who leads again forgets the positions of its followers"),
+    "settings-4.3": About(
+        SETTINGS, "the same by the rules of 4.3: a new disk leaves eligible leader replicas as they are"
+    ),
+    **{
+        f"settings-{release}-mended": About(
+            SETTINGS, f"as {release}; who leads again forgets the positions of its followers"
+        )
+        for release in ("4.1", "4.3")
+    },
     "quorum": About(QUORUM, "elections of controllers, and what a majority has committed"),
     **_mutants(
         "quorum",

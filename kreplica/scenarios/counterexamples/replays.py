@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 
 from msgspec.structs import replace as changed
 
@@ -18,11 +19,19 @@ from kreplica.scenarios.counterexamples.groups import replay_of_group
 from kreplica.scenarios.counterexamples.kraft import MENDED, RELEASES, kraft_plan
 from kreplica.scenarios.counterexamples.one_partition import FLAWED, replay_of_one_partition
 from kreplica.scenarios.counterexamples.replay import Replay
-from kreplica.scenarios.counterexamples.settings import hearing_at_once, keeping_logs, mendings, settings_plans
+from kreplica.scenarios.counterexamples.settings import (
+    hearing_at_once,
+    keeping_logs,
+    loses_eligibility,
+    mendings,
+    settings_plans,
+)
 from kreplica.scenarios.library.durability.power_loss_of_all import SCENARIO as POWER_LOSS
 from kreplica.scenarios.library.truncation.stale_fenced_answer import SCENARIO as STALE_ANSWER
 from kreplica.scenarios.playing import play_file
 
+KEEPS_ELR = "4.3"
+"""The release in which a broker with a new disk takes no ELR away any more."""
 SEEDS = 6
 """Seeds that are tried where a disk is lost."""
 
@@ -76,7 +85,8 @@ def replay_of_kraft(model: Model, steps: Sequence[Taken]) -> Replay | None:
         steps: The counterexample.
     """
     file = kraft_plan(model, steps)
-    found = (_mended(each, MENDED) for each in _seeded(file)) if file is not None else ()
+    plans = list(_seeded(file)) if file is not None else []
+    found = ((_in_release(each, MENDED) or _mended(each)) for each in plans)
     return next((one for one in found if one is not None), None)
 
 
@@ -87,7 +97,9 @@ def replay_of_settings(model: Model, steps: Sequence[Taken]) -> Replay | None:
         model: The model.
         steps: The counterexample.
     """
-    found = (_mended(seeded) for file in settings_plans(model, steps) for seeded in _seeded(file))
+    plans = [seeded for file in settings_plans(model, steps) for seeded in _seeded(file)]
+    later = (_in_release(file, KEEPS_ELR) for file in plans if loses_eligibility(steps))
+    found = chain(later, map(_mended, plans))
     return next((one for one in found if one is not None), None)
 
 
@@ -97,16 +109,23 @@ def _seeded(file: PlanFile) -> Iterator[PlanFile]:
     yield from (changed(file, seed=file.seed + number) for number in range(SEEDS if chance else 1))
 
 
-def _mended(file: PlanFile, release: str | None = None) -> Replay | None:
-    """Plays a plan, and the same with what mends it: another release, a setting, or fewer faults."""
+def _where(file: PlanFile) -> str:
+    return f"{'two' if file.leave_out.brokers else 'three'} brokers, and controllers that go on"
+
+
+def _in_release(file: PlanFile, release: str) -> Replay | None:
+    """Plays a plan, and the same with a release that mends it; None if the first is safe, or the other is not."""
+    run = play_file(POWER_LOSS, file)
+    mended = run if run.outcome.is_safe else play_file(POWER_LOSS, file, release)
+    return Replay(file, run, mended, _where(file)) if mended is not run and mended.outcome.is_safe else None
+
+
+def _mended(file: PlanFile) -> Replay | None:
+    """Plays a plan, and the same with what mends it: a setting, or fewer faults."""
     run = play_file(POWER_LOSS, file)
     if run.outcome.is_safe:
         return None
-    where = f"{'two' if file.leave_out.brokers else 'three'} brokers, and controllers that go on"
-    if release is not None:
-        mended = play_file(POWER_LOSS, file, release)
-        if mended.outcome.is_safe:
-            return Replay(file, run, mended, where)
+    where = _where(file)
     for mends in mendings(file):
         mended = play_file(POWER_LOSS, file, others=mends)
         if mended.outcome.is_safe:

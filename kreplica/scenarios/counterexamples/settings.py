@@ -24,7 +24,7 @@ from msgspec.structs import replace as changed
 from kreplica.engine.explorer.model import Model, Taken
 from kreplica.engine.explorer.models.one_partition.trace import broker_of
 from kreplica.engine.explorer.models.settings.actions import kept_of
-from kreplica.engine.explorer.models.settings.models import VERSIONS
+from kreplica.engine.explorer.models.settings.models import RELEASES, VERSIONS
 from kreplica.engine.explorer.models.settings.state import SettingsState, log_end
 from kreplica.engine.fault_plan import (
     Crash,
@@ -71,7 +71,7 @@ to the next (broker.heartbeat.interval.ms).
 SHORTLY = 100 * MILLISECOND
 _FAILS = ("crash", "lose-log", "lose-power", "all-lose-power")
 _KNOWN = {*_FAILS, "start", "cut-off", "shrink-isr", "elect-preferred"}
-_BY_THEMSELVES = {"write", "fetch", "hear", "expire", "unfence"}
+_BY_THEMSELVES = {"write", "fetch", "hear", "expire", "assign-directory", "unfence"}
 FLUSHING = {FLUSH: "1"}
 """The setting that keeps what a loss of power takes."""
 ALL_IN_SYNC = {ACKS: "all"}
@@ -88,7 +88,7 @@ def settings_plans(model: Model, steps: Sequence[Taken]) -> list[PlanFile]:
         steps: The counterexample.
     """
     begins = _begins(model, steps)
-    if model.name not in ("settings-3.9", "settings-4.1") or begins is None or len(begins.leader) != REPLICAS:
+    if model.name not in RELEASES or begins is None or len(begins.leader) != REPLICAS:
         return []
     names = [step.action.name for step in steps]
     translations = [_Translation(begins, steps, held_back) for held_back in (False, True)]
@@ -104,6 +104,12 @@ def settings_plans(model: Model, steps: Sequence[Taken]) -> list[PlanFile]:
         )
         for one in translations
     ]
+
+
+def loses_eligibility(steps: Sequence[Taken]) -> bool:
+    """True if a broker with a new disk takes the ELR away as it tells the controller its log directory (up to 4.2)."""
+    told = (place for place, step in enumerate(steps) if place and step.action.name == "assign-directory")
+    return any(steps[place - 1].state.elr != steps[place].state.elr for place in told)
 
 
 def mendings(file: PlanFile) -> list[Mapping[str, str]]:

@@ -45,7 +45,9 @@ REASONS: Mapping[str, str] = {
 GUARDED = frozenset((catalogue.COORDINATOR, catalogue.GROUP, catalogue.MEMBERSHIP))
 """Subjects of which every release has the guards that mutants lack."""
 
-OTHERS: Mapping[str, str] = {"consumer-group-4.3-mended": _NO_RELEASE, "settings-4.1-mended": _NO_RELEASE}
+OTHERS: Mapping[str, str] = dict.fromkeys(
+    ("consumer-group-4.3-mended", "settings-4.1-mended", "settings-4.3-mended"), _NO_RELEASE
+)
 """By model, where the reason is another than that of its subject."""
 
 

@@ -158,7 +158,7 @@ NEEDED = {
         "expand-isr",
     ),
     ("kip-966", KRAFT_LOSS): ("start", "registered", "hear", "ask-for-isr", "fetch", "serve-fetch", "take-records"),
-    ("settings-4.1", SETTINGS): ("fetch", "hear", "expire", "start", "unfence"),
+    ("settings-4.1", SETTINGS): ("fetch", "hear", "expire", "start", "assign-directory", "unfence"),
 }
 
 

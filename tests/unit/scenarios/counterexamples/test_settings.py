@@ -17,8 +17,10 @@ from kreplica.engine.trace import Event, Kind
 from kreplica.report.log_strips import log_strips
 from kreplica.scenarios.counterexamples.replays import replay_of_settings, replays_of
 from kreplica.scenarios.counterexamples.settings import BEGIN
+from kreplica.scenarios.library.durability.power_loss_of_all import SCENARIO
+from kreplica.scenarios.playing import play_file
 
-WITHOUT_ELR, WITH_ELR, MENDED = VERSIONS
+WITHOUT_ELR, FORGETFUL, WITH_ELR, _, MENDED = VERSIONS
 BOUNDS = SettingsBounds(3, 1, ACKS_ALL, 2, False, 1, 0, 0, 1, 0, 0, 1)
 TOLD = (("write", 0), ("fetch", 1), ("fetch", 1), ("fetch", 2), ("fetch", 2))
 """A record that both followers have, and the leader knows it."""
@@ -173,6 +175,23 @@ def test_a_log_that_is_lost_is_a_disk_that_is_empty_when_its_broker_starts(case:
     assert found.names[1].endswith("acks=all" if bounds.acks == 1 else "logs kept")
     assert [event.node for event in found.run.events if event.kind == Kind.DISK_LOST] == ["broker-1"]
     assert leaders(found.run.events)[-1] == leaders(events_of(model.initial, steps))[-1]
+
+
+def test_a_new_disk_takes_away_who_is_eligible_up_to_4_2() -> None:
+    """Broker 2 has the record and is eligible, until broker 1 is back with a new disk and tells its directory."""
+    model = model_of(FORGETFUL, ALL_CRASH._replace(losses=1, stops=0))
+    out_of_sync = (*TOLD[:3], ("shrink-isr", 0, 2), ("lose-log", 0), ("cut-off", 1), ("expire", 0))
+    steps = breaking(model, (*out_of_sync, COMES_BACK[0], ("assign-directory", 0), *COMES_BACK[1:]))
+    found = replay_of_settings(model, steps)
+    assert found is not None
+    assert found.names == ("4.1", "4.3")
+    assert found.run.missed == ()
+    assert found.run.outcome.histories.lost == ("m1",)
+    assert leaders(found.run.events)[-1] == 1
+    kept = model_of(WITH_ELR, ALL_CRASH._replace(losses=1, stops=0))
+    assert kept.invariants[0].holds(taken(kept, (*out_of_sync, *COMES_BACK[:-1]))[-1].state)
+    later = play_file(SCENARIO, found.file, "4.2")
+    assert later.outcome.histories.lost == ("m1",)
 
 
 CUT_OFF = BOUNDS._replace(faults=3, cut_offs=3, power_losses_of_all=0, first_leader=1)

@@ -64,6 +64,7 @@ def actions(bounds: SettingsBounds) -> tuple[Action, ...]:
         _is_too_slow(bounds),
         _expires(bounds),
         _starts(bounds),
+        _assigns(bounds),
         _unfences(bounds),
         _elects_preferred(),
     )
@@ -317,6 +318,8 @@ def _loses_log(bounds: SettingsBounds) -> Action:
         if not goes_down(state, replica, state.losses):
             return False
         cut(state, replica, 0)
+        if elr_is_taken_away(state):
+            state.unassigned[0] |= only(replica)
         return True
 
     return Action("lose-log", take, (bounds.replicas,), "broker {0} crashes and loses its log", (1,))
@@ -445,9 +448,54 @@ def _starts(bounds: SettingsBounds) -> Action:
     return Action("start", take, (bounds.replicas,), "broker {0} starts, is registered and knows all decisions", (1,))
 
 
+def elr_is_taken_away(state: SettingsState) -> bool:
+    """True if a broker that tells a log directory takes the ELR away. Where not, that changes nothing: it just starts.
+
+    Nobody can be elected then who could not before, as the broker is not active yet.
+    """
+    return state.elr_enabled[0] == 1 and state.assigned_keep_elr[0] == 0
+
+
+def directory_assigned(state: SettingsState, replica: int) -> None:
+    """Has the controller look at the partition as a broker tells it the new log directory of its replica.
+
+    ReplicationControlManager.handleAssignReplicasToDirs, as the simulator's ``decisions.directory_assigned``: it elects
+    nobody uncleanly, and up to 4.2 decides as if there were no ELR, which is empty from then on. A broker that is
+    unfenced before has a replica that is not elected until the controller looks at it again: as if it were unfenced
+    then.
+    """
+    settle(
+        state,
+        kraft_change(
+            state.true_leader[0],
+            state.true_isr[0],
+            state.elr[0],
+            state.last_known_elr[0],
+            state.true_isr[0],
+            state.active[0],
+            min_isr_of(state),
+            state.elr_enabled[0] == 1 and state.assigned_keep_elr[0] == 1,
+            False,
+            0,
+        ),
+    )
+    state.unassigned[0] = without(state.unassigned[0], only(replica))
+
+
+def _assigns(bounds: SettingsBounds) -> Action:
+    def take(state: SettingsState, replica: int) -> bool:
+        if not contains(state.running[0], replica) or not contains(state.unassigned[0], replica):
+            return False
+        directory_assigned(state, replica)
+        return True
+
+    sentence = "broker {0} tells the controller the log directory on its new disk"
+    return Action("assign-directory", take, (bounds.replicas,), sentence, (1,))
+
+
 def _unfences(bounds: SettingsBounds) -> Action:
     def take(state: SettingsState, replica: int) -> bool:
-        if not contains(state.running[0], replica) or contains(state.active[0], replica):
+        if not contains(state.running[0], replica) or contains(state.active[0] | state.unassigned[0], replica):
             return False
         state.active[0] |= only(replica)
         if state.true_leader[0] == NO_LEADER:

@@ -9,7 +9,7 @@ from kreplica.engine.rules.replication.acknowledgement import ACKS_ALL, append_e
 from kreplica.engine.rules.replication.error_codes import ErrorCode
 from kreplica.engine.rules.replication.replica_set import everybody
 
-GOES_ON = ("fetch", "hear", "expire", "start", "unfence", "elect-preferred")
+GOES_ON = ("fetch", "hear", "expire", "start", "assign-directory", "unfence", "elect-preferred")
 """Actions that are no faults; what clients do is left out."""
 
 

@@ -1,4 +1,4 @@
-"""The models of settings: one KRaft partition by the rules of 3.9, and of 4.1 with eligible leader replicas."""
+"""The models of settings: one KRaft partition by the rules of 3.9, and of 4.1 and 4.3 with eligible leader replicas."""
 
 from __future__ import annotations
 
@@ -22,9 +22,13 @@ from kreplica.engine.versions.supported import version_named
 VERSIONS = {
     "settings-3.9": version_named("3.9-kraft"),
     "settings-4.1": version_named("4.1"),
+    "settings-4.3": version_named("4.3"),
     "settings-4.1-mended": replace(version_named("4.1"), positions_outlive_leaders=False),
+    "settings-4.3-mended": replace(version_named("4.3"), positions_outlive_leaders=False),
 }
-"""The release that each model goes by; of the last one a leader forgets its followers' positions at every epoch."""
+"""The release that each model goes by; of the mended ones a leader forgets its followers' positions at every epoch."""
+RELEASES = ("settings-3.9", "settings-4.1", "settings-4.3")
+"""Models that are like a release."""
 
 
 def records_of(state: SettingsState, replica: int) -> int:

@@ -76,21 +76,23 @@ class SettingsState(NamedTuple):
         acknowledged: Records that were acknowledged, as a set.
         running: Replicas whose broker runs, as a set.
         active: Replicas whose broker the controller has not fenced, as a set.
+        unassigned: Replicas on a new disk, in a log directory that their broker has not told the controller yet, as a
+            set (KIP-858); empty where that takes no ELR away.
         true_leader, true_epoch, true_isr, elr, last_known_elr: The controller's decision.
         leader: The leader that each replica knows.
         epoch: Its epoch.
-        isr: The ISR as each leader knows it, empty of others.
         high_watermark: Of each leader, 0 of others: no rule asks for a follower's.
         epoch_start: The log end offset of each leader at the beginning of its epoch, 0 of others.
         led_from: The same of the first epoch since which it has led on, as far as it knows: producers of what it has
             appended since wait for the high watermark.
+        isr: The ISR as each leader knows it, empty of others.
         known_end: For each leader the log end offset of each replica, as it knows it.
         flushed: The offset up to which each replica's log is on the disk whatever happens; what follows is in the page
             cache.
         recovery_point: The offset up to which its broker takes it for flushed.
         faults, losses, stops, cut_offs, power_losses, power_losses_of_all: Those that are left.
         acks_all, min_isr, unclean, flush_messages: The settings.
-        elr_enabled, positions_outlive_leaders, recovered_point: What the release does.
+        elr_enabled, assigned_keep_elr, positions_outlive_leaders, recovered_point: What the release does.
     """
 
     records: list[int]
@@ -98,6 +100,7 @@ class SettingsState(NamedTuple):
     acknowledged: list[int]
     running: list[int]
     active: list[int]
+    unassigned: list[int]
     true_leader: list[int]
     true_epoch: list[int]
     true_isr: list[int]
@@ -105,10 +108,10 @@ class SettingsState(NamedTuple):
     last_known_elr: list[int]
     leader: list[int]
     epoch: list[int]
-    isr: list[int]
     high_watermark: list[int]
     epoch_start: list[int]
     led_from: list[int]
+    isr: list[int]
     known_end: list[int]
     flushed: list[int]
     recovery_point: list[int]
@@ -123,12 +126,16 @@ class SettingsState(NamedTuple):
     unclean: list[int]
     flush_messages: list[int]
     elr_enabled: list[int]
+    assigned_keep_elr: list[int]
     positions_outlive_leaders: list[int]
     recovered_point: list[int]
 
 
 def layout(bounds: SettingsBounds) -> Layout:
-    """The fields of a state within bounds; settings and faults need the same room whatever they are."""
+    """The fields of a state within bounds; settings and faults need the same room whatever they are.
+
+    In this order three replicas with one record take two words, and no bit of them is left.
+    """
     count, records = bounds.replicas, bounds.records
     some, leader = Field(everybody(count)), Field(count - 1, NO_LEADER)
     flag = Field(1)
@@ -140,6 +147,7 @@ def layout(bounds: SettingsBounds) -> Layout:
             "acknowledged": Field(everybody(records)),
             "running": some,
             "active": some,
+            "unassigned": some,
             "true_leader": leader,
             "true_epoch": Field(MOST_EPOCH),
             "true_isr": some,
@@ -147,10 +155,10 @@ def layout(bounds: SettingsBounds) -> Layout:
             "last_known_elr": some,
             "leader": Field(count - 1, NO_LEADER, count),
             "epoch": Field(MOST_EPOCH, NO_EPOCH, count),
-            "isr": Field(everybody(count), count=count),
             "high_watermark": Field(records, count=count),
             "epoch_start": Field(records, count=count),
             "led_from": Field(records, count=count),
+            "isr": Field(everybody(count), count=count),
             "known_end": Field(records, UNKNOWN_END, count * count),
             "flushed": Field(records, count=count),
             "recovery_point": Field(records, count=count),
@@ -161,10 +169,11 @@ def layout(bounds: SettingsBounds) -> Layout:
             "power_losses": Field(MOST_FAULTS),
             "power_losses_of_all": Field(MOST_FAULTS),
             "acks_all": flag,
-            "min_isr": Field(MOST_REPLICAS),
+            "min_isr": Field(MOST_REPLICAS, 1),
             "unclean": flag,
-            "flush_messages": Field(MOST_RECORDS + 1),
+            "flush_messages": Field(MOST_RECORDS + 1, 1),
             "elr_enabled": flag,
+            "assigned_keep_elr": flag,
             "positions_outlive_leaders": flag,
             "recovered_point": Field(max(RecoveryPoint)),
         },
@@ -180,6 +189,7 @@ def initial(bounds: SettingsBounds, version: Version, leader: int) -> SettingsSt
         acknowledged=[0],
         running=[everyone],
         active=[everyone],
+        unassigned=[0],
         true_leader=[leader],
         true_epoch=[0],
         true_isr=[everyone],
@@ -187,10 +197,10 @@ def initial(bounds: SettingsBounds, version: Version, leader: int) -> SettingsSt
         last_known_elr=[0],
         leader=[leader] * count,
         epoch=[0] * count,
-        isr=[everyone if replica == leader else 0 for replica in range(count)],
         high_watermark=[0] * count,
         epoch_start=[0] * count,
         led_from=[0] * count,
+        isr=[everyone if replica == leader else 0 for replica in range(count)],
         known_end=[UNKNOWN_END] * (count * count),
         flushed=[0] * count,
         recovery_point=[0] * count,
@@ -205,6 +215,7 @@ def initial(bounds: SettingsBounds, version: Version, leader: int) -> SettingsSt
         unclean=[int(bounds.unclean)],
         flush_messages=[min(bounds.flush_messages, MOST_RECORDS + 1)],
         elr_enabled=[int(version.elr)],
+        assigned_keep_elr=[int(version.assigned_keep_elr)],
         positions_outlive_leaders=[int(version.positions_outlive_leaders)],
         recovered_point=[int(version.recovered_point)],
     )

@@ -21,7 +21,7 @@ from kreplica.engine.rules.replication.durability import RecoveryPoint
 from kreplica.engine.versions.version import NEVER
 
 PLENTY = 2**30
-WITHOUT_ELR, WITH_ELR, MENDED = VERSIONS
+WITHOUT_ELR, _, WITH_ELR, _, MENDED = VERSIONS
 TWO = SettingsBounds(2, 1, ACKS_ALL, 2, False, 1, 0, 0, cut_offs=0)
 ONE_BROKER, BOTH = TWO._replace(power_losses=1), TWO._replace(power_losses_of_all=1)
 

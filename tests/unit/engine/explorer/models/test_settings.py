@@ -18,15 +18,20 @@ from kreplica.engine.explorer.compiled import search as compiled_search
 from kreplica.engine.explorer.explored import Explored
 from kreplica.engine.explorer.model import Invariant, Model, Taken, successors
 from kreplica.engine.explorer.models.one_partition.state import log_end as seen_log_end
-from kreplica.engine.explorer.models.settings.actions import agreed_end
-from kreplica.engine.explorer.models.settings.models import VERSIONS, model_of
+from kreplica.engine.explorer.models.settings.actions import agreed_end, directory_assigned
+from kreplica.engine.explorer.models.settings.models import RELEASES, VERSIONS, model_of
 from kreplica.engine.explorer.models.settings.state import SettingsBounds, SettingsState, log_end
 from kreplica.engine.explorer.models.settings.trace import events_of, seen
+from kreplica.engine.explorer.packing import words_of
 from kreplica.engine.explorer.plain_search import search
 from kreplica.engine.plans.file import plan_file_from_json
 from kreplica.engine.rules.replication.acknowledgement import ACKS_ALL
 from kreplica.engine.rules.replication.log_truncation import truncate_by_leader_epoch
+from kreplica.engine.simulator.broker.partition_state import PartitionState
+from kreplica.engine.simulator.kraft.decisions import Circumstances
+from kreplica.engine.simulator.kraft.decisions import directory_assigned as simulated
 from kreplica.engine.trace import Kind
+from kreplica.engine.versions.supported import version_named
 from kreplica.engine.versions.version import NEVER
 from kreplica.report.log_strips import log_strips
 from kreplica.scenarios.library.durability.power_loss_of_all import SCENARIO
@@ -34,7 +39,8 @@ from kreplica.scenarios.playing import play_file
 
 PLENTY = 2**30
 ROOT = Path(__file__).parents[5]
-WITHOUT_ELR, WITH_ELR, MENDED = VERSIONS
+WITHOUT_ELR, FORGETFUL, WITH_ELR, FORGETFUL_MENDED, MENDED = VERSIONS
+"""The forgetful have ELRs that a broker with a new disk takes away, as it tells its log directory."""
 
 
 def loses(name: str, bounds: SettingsBounds) -> bool:
@@ -43,7 +49,8 @@ def loses(name: str, bounds: SettingsBounds) -> bool:
     With acks=1 it is on one replica. With acks=all every replica has to fail, or to leave the ISR before it has the
     record, which is then on as many as min ISR says. Those lose their logs, or an unclean election passes them over:
     it may do so where a replica left before. The last member of an ISR that cannot become empty leads again without
-    its log; with ELR that takes as many unclean shutdowns as min ISR says (KIP-966), unless an election is unclean.
+    its log; with ELR that takes as many unclean shutdowns as min ISR says (KIP-966), unless an election is unclean, or
+    (up to 4.2) the new disk takes the ELR away.
     Without any of these a leader that has missed another's epoch commits what a third replica has cut: `MISSED_EPOCH`
     has how. It takes one more fault if those two are too few for min ISR, and one more from the preferred leader.
     """
@@ -58,11 +65,12 @@ def loses(name: str, bounds: SettingsBounds) -> bool:
     if bounds.unclean:
         return bounds.losses > 0 or bounds.min_isr < bounds.replicas
     crashes = min(bounds.faults, bounds.losses + bounds.stops)
-    return bounds.losses > 0 and crashes >= (bounds.min_isr if VERSIONS[name].elr else 1)
+    keeps_eligible = VERSIONS[name].elr and VERSIONS[name].assigned_keep_elr
+    return bounds.losses > 0 and crashes >= (bounds.min_isr if keeps_eligible else 1)
 
 
 def of_two_replicas() -> Iterator[tuple[str, SettingsBounds]]:
-    for name, min_isr, unclean in product((WITHOUT_ELR, WITH_ELR), (1, 2), (False, True)):
+    for name, min_isr, unclean in product((WITHOUT_ELR, FORGETFUL, WITH_ELR), (1, 2), (False, True)):
         for budget in ((1, 1, 1), (2, 0, 0), (2, 0, 2), (2, 1, 0), (2, 1, 1), (2, 2, 0)):
             yield name, SettingsBounds(2, 1, ACKS_ALL, min_isr, unclean, *budget, cut_offs=budget[0])
 
@@ -95,6 +103,9 @@ STORIES = {
     (WITH_ELR, SettingsBounds(2, 1, ACKS_ALL, 1, False, 2, 1, 0)): 7,
     # a record is written, fetched, and told by a second fetch; the leader is fenced, the other loses its log and so on
     (WITHOUT_ELR, SettingsBounds(2, 1, ACKS_ALL, 2, False, 2, 1, 0)): 9,
+    # the same: the first would lead, but is no longer eligible when the other has told the directory on its new disk
+    (FORGETFUL, SettingsBounds(2, 1, ACKS_ALL, 2, False, 2, 1, 0)): 10,
+    (WITH_ELR, SettingsBounds(2, 1, ACKS_ALL, 2, False, 2, 1, 0)): None,
     # a record is written, fetched and told; both crash, expire and start, and the last leader leads without its log
     (WITH_ELR, SettingsBounds(2, 1, ACKS_ALL, 2, False, 2, 1, 1)): 11,
 }
@@ -102,7 +113,7 @@ STORIES = {
 
 @pytest.mark.one_python
 @pytest.mark.parametrize(("case", "steps"), STORIES.items())
-def test_the_shortest_loss_is_the_story_on_paper(case: tuple[str, SettingsBounds], steps: int) -> None:
+def test_the_shortest_loss_is_the_story_on_paper(case: tuple[str, SettingsBounds], steps: int | None) -> None:
     assert steps_to_loss(*case) == steps
 
 
@@ -123,7 +134,10 @@ GAPS = ((TWO_FAULTS._replace(first_leader=2), MISSED_EPOCH), (THREE_FAULTS, (*OT
 
 
 @pytest.mark.parametrize(("bounds", "steps"), GAPS, ids=["two faults", "three from the preferred leader"])
-@pytest.mark.parametrize(("name", "kept"), [(WITHOUT_ELR, False), (WITH_ELR, False), (MENDED, True)])
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [(WITHOUT_ELR, False), (FORGETFUL, False), (WITH_ELR, False), (FORGETFUL_MENDED, True), (MENDED, True)],
+)
 def test_a_leader_that_missed_an_epoch_commits_what_a_follower_has_cut(
     name: str, kept: bool, bounds: SettingsBounds, steps: tuple[tuple[str, int], ...]
 ) -> None:
@@ -147,6 +161,44 @@ def test_no_shorter_way_loses_without_a_lost_log_and_none_at_all_once_mended(
         found = compiled_search.search(model, model.invariants, PLENTY)
         assert found.broken or found.complete
         assert (len(found.broken["acknowledged-kept"]) - 1 if found.broken else None) == steps
+
+
+def decisions_of(name: str) -> Iterator[SettingsState]:
+    """Every decision of a controller, with every set of active brokers."""
+    state = model_of(name, SettingsBounds(3, 1, ACKS_ALL, 2, True, 1, 1, 0)).initial
+    sets, eligible = range(8), range(8) if VERSIONS[name].elr else (0,)
+    for isr, elr, active, min_isr in product(sets, eligible, sets, (1, 2, 3)):
+        if isr & elr or (elr and isr.bit_count() >= min_isr):
+            continue
+        for leader, last in [*((one, 0) for one in range(3) if isr >> one & 1), *((-1, last) for last in (0, 1, 2, 4))]:
+            fields = {"true_leader": leader, "true_isr": isr, "elr": elr, "last_known_elr": last, "active": active}
+            fields |= {"unassigned": 0b011, "min_isr": min_isr}
+            yield state._replace(**{field: [value] for field, value in fields.items()})
+
+
+@pytest.mark.parametrize("release", ["3.9-kraft", "4.1", "4.2", "4.3"])
+def test_a_directory_that_is_told_changes_what_it_does_in_the_engine(release: str) -> None:
+    """One of a new disk, told in any state of the partition: as the simulator's controller, which Kafka's judges."""
+    version = version_named(release)
+    (name,) = (one for one in RELEASES if VERSIONS[one].name == ("4.1" if release == "4.2" else release))
+    cleared = 0
+    for state in decisions_of(name):
+        places = {"leader": state.true_leader[0], "isr": state.true_isr[0], "elr": state.elr[0]}
+        before = PartitionState("t-0", (0, 1, 2), last_known_elr=state.last_known_elr[0], **places)
+        active = tuple(one for one in range(3) if state.active[0] >> one & 1)
+        facts = Circumstances(active, state.min_isr[0], version.elr, True, version.moves_wait_for, False)
+        wanted = simulated(before, facts, version.assigned_keep_elr)
+        told = state._replace(**{field: list(values) for field, values in state._asdict().items()})
+        directory_assigned(told, 1)
+        decided = (told.true_leader[0], told.true_epoch[0], told.true_isr[0], told.elr[0], told.last_known_elr[0])
+        assert decided == (wanted.leader, wanted.leader_epoch, wanted.isr, wanted.elr, wanted.last_known_elr), before
+        assert told.unassigned == [0b001]
+        cleared += before.elr != 0 and wanted.elr == 0 and wanted.isr == before.isr
+    assert (cleared > 100) == (release in ("4.1", "4.2"))
+
+
+def test_three_replicas_and_a_record_take_two_words() -> None:
+    assert words_of(model_of(WITH_ELR, SettingsBounds(3, 1, ACKS_ALL, 2, False, 5, 5, 5)).layout) == 2
 
 
 def walks(records: int, count: int) -> Iterator[tuple[list[Taken], SettingsState, str]]:
@@ -231,7 +283,7 @@ def loss_table() -> ModuleType:
 
 @pytest.mark.one_python
 @pytest.mark.parametrize(
-    ("table", "judge", "some"), [("FAULTS", loses, 34), ("POWER", loses_by_power, 48)], ids=["faults", "power"]
+    ("table", "judge", "some"), [("FAULTS", loses, 51), ("POWER", loses_by_power, 48)], ids=["faults", "power"]
 )
 def test_a_table_of_the_page_has_every_row_and_the_verdicts_of_counted_copies(
     table: str, judge: Callable[[str, SettingsBounds], bool], some: int
@@ -272,7 +324,7 @@ def test_cells_that_others_answer_are_those_of_a_search_of_their_own(monkeypatch
 
     monkeypatch.setattr(tables.compiled_search, "search", plain)
     budgets = [tables.any_fault(*each) for each in ((1, 1, 1), (2, 0, 0), (2, 0, 2), (2, 1, 0), (2, 1, 1), (2, 2, 2))]
-    for name, min_isr, unclean in product((WITHOUT_ELR, WITH_ELR), (1, 2), (False, True)):
+    for name, min_isr, unclean in product((FORGETFUL, WITH_ELR), (1, 2), (False, True)):
         settings = SettingsBounds(2, 1, ACKS_ALL, min_isr, unclean, 0, 0, 0)
         each = [steps_to_loss(name, settings._replace(**budget._asdict())) for budget in budgets]
         assert [lost and lost.steps for lost in tables.losses(name, settings, budgets)] == each
@@ -289,7 +341,7 @@ def test_every_loss_of_a_release_is_linked_and_the_run_loses_the_record() -> Non
         for line in text.partition(table.begin)[2].partition(table.end)[0].strip().splitlines()[2:]:
             row = line.split("|")[1:-1]
             alone = [cell for cell in row[-len(table.budgets) :] if cell.strip().isdigit()]
-            assert not alone or row[0].strip() == tables.MENDED, line
+            assert not alone or row[0].strip() in tables.MENDED, line
             for name in re.findall(r"\[\d+\]\(losses/(.+?)\)", line):
                 file = plan_file_from_json((page.with_suffix("") / name).read_bytes(), name)
                 assert name.startswith(f"{row[0].strip()}-acks-{row[1].strip()}-"), name
