@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from answers.in_process import printed
 from real_clusters.moved_replicas import fill
 from real_clusters.throttle_settings import assert_told_by_kafka_configs, throttles
 from real_clusters.views import partitions
@@ -114,9 +115,9 @@ def write_plan(sandbox: Sandbox, topic: str, folder: Path) -> tuple[Path, dict[i
     ]  # fmt: skip
     (folder / "wanted.json").write_text(json.dumps({"version": 1, "partitions": wanted}))
     words = ("replicas", "--from-reassignment-json", folder / "wanted.json", "--out", folder / "plan.json")
-    planned = done(rebalance(sandbox, *words))
-    assert planned.returncode == 0, planned.stdout + planned.stderr
-    assert planned.stdout.startswith("PLANNED 6 replicas would change their log directory")
+    code, out, err = printed(*rebalance(sandbox, *words)[3:])
+    assert code == 0, out + err
+    assert out.startswith("PLANNED 6 replicas would change their log directory")
     return folder / "plan.json", before, after
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from answers.in_process import printed
 from real_clusters.views import leaders, wait_for_leaders, wait_for_replicas
 from waiting import until
 
@@ -67,10 +68,9 @@ def told(sandbox: Sandbox) -> Told:
 
 def rebalance(sandbox: Sandbox, *arguments: str | Path) -> tuple[int, Any, str]:
     """Exit code, JSON answer (None if there is none) and stderr."""
-    words = [*PROGRAM, *map(str, arguments), "--bootstrap-server", sandbox.bootstrap_servers, "-o", "json"]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
-    assert "Traceback" not in done.stderr, done.stderr
-    return done.returncode, json.loads(done.stdout) if done.stdout else None, done.stderr
+    servers = ("--bootstrap-server", sandbox.bootstrap_servers)
+    code, out, err = printed("rebalance", *map(str, arguments), *servers, "-o", "json")
+    return code, json.loads(out) if out else None, err
 
 
 def killed(sandbox: Sandbox, plan: Path, sign: str, *arguments: str, number: signal.Signals = signal.SIGKILL) -> int:

@@ -13,11 +13,17 @@ from commands.main import run
 
 def answered(*words: str) -> tuple[int, dict[str, Any]]:
     """The exit code of ``kreplica WORDS -o json`` and its answer."""
+    code, out, _ = printed(*words, "-o", "json")
+    return code, json.loads(out)
+
+
+def printed(*words: str) -> tuple[int, str, str]:
+    """The exit code of ``kreplica WORDS``, and what it prints to stdout and to stderr."""
     with _kept(redirect_stdout) as out, _kept(redirect_stderr) as err:
-        code = run([*words, "-o", "json"])
+        code = run(words)
     said = err.getvalue().decode()
     assert "Traceback" not in said, said
-    return code, json.loads(out.getvalue())
+    return code, out.getvalue().decode(), said
 
 
 @contextmanager
