@@ -53,7 +53,7 @@ def test_findings_and_counts_are_those_of_each_snapshot(
 
 
 @pytest.mark.timeout(900)
-@settings(examples(0.04), phases=[Phase.generate])
+@settings(examples(0.02), phases=[Phase.generate])
 @given(seed=st.integers(0, 2**32 - 1))
 def test_runs_of_a_finding_become_spans(
     generated: Callable[..., list[ClusterSnapshot]], in_spark: Callable[..., Any], seed: int
@@ -62,7 +62,7 @@ def test_runs_of_a_finding_become_spans(
 
     source = Random(seed)
     # The same states again and again, so that findings last, end and come back; with gaps, and with partial sources.
-    snapshots = repeated(generated(source, 5), source)
+    snapshots = repeated(generated(source, 10), source, 6)
     audit = Audit(in_spark(snapshots), ALL_RULES)
     expected = expected_spans(snapshots)
     found = sorted(map(structs.asdict, audit.findings()), key=lambda row: identity(row, "valid_from"))

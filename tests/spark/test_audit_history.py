@@ -86,7 +86,7 @@ def counts_of(snapshot: ClusterSnapshot) -> tuple[dict[str, int], dict[str, int]
 
 
 @pytest.mark.timeout(900)
-@settings(examples(0.04), phases=[Phase.generate])
+@settings(examples(0.02), phases=[Phase.generate])
 @given(seed=st.integers(0, 2**32 - 1))
 def test_spans_and_counts_are_those_of_the_snapshots(
     spark: SparkSession,
@@ -95,7 +95,7 @@ def test_spans_and_counts_are_those_of_the_snapshots(
     seed: int,
 ) -> None:
     source = Random(seed)
-    snapshots = repeated(generated(source, 5), source)
+    snapshots = repeated(generated(source, 10), source, 6)
     audit = audit_of(spark, taken_in(source.sample(snapshots, len(snapshots)), tmp_path_factory.mktemp("history")))
     expected = expected_spans(snapshots)
     assert rows_of(audit) == sorted(expected, key=lambda row: identity(row, "valid_from"))
@@ -105,12 +105,14 @@ def test_spans_and_counts_are_those_of_the_snapshots(
 HELD = ("topic-1", "min.insync.replicas")
 
 
-def logs_of(snapshots: Sequence[ClusterSnapshot], source: Random) -> dict[str, list[list[ClusterSnapshot]]]:
-    """Metadata logs of two of the clusters: up to two of each, of states that come anew within minutes."""
+def logs_of(
+    snapshots: Sequence[ClusterSnapshot], source: Random, clusters: Iterable[str]
+) -> dict[str, list[list[ClusterSnapshot]]]:
+    """Metadata logs of some clusters: up to two of each, of states that come anew within minutes."""
     found: dict[str, list[list[ClusterSnapshot]]] = {}
     configs = [{"entity_type": "topic", "entity": HELD[0], "name": HELD[1], "value": "2", "origin": "topic"}]
     begin = snapshots[0].taken_at
-    for cluster in ("cluster-0", "cluster-1"):
+    for cluster in clusters:
         at = timedelta(0)
         for _ in range(source.choice((1, 2))):
             states: list[ClusterSnapshot] = []
@@ -129,19 +131,22 @@ def logs_of(snapshots: Sequence[ClusterSnapshot], source: Random) -> dict[str, l
 
 
 @pytest.mark.timeout(900)
-@settings(examples(0.04), phases=[Phase.explicit, Phase.generate])
-@given(seed=st.integers(0, 2**32 - 1))
-@example(seed=205928)  # A log that knows of no broker, but of partitions that one leads: whether it lives is unknown.
+@settings(examples(0.02), phases=[Phase.explicit, Phase.generate])
+@given(seed=st.integers(0, 2**32 - 1), clusters=st.just(6))
+# A log that knows of no broker, but of partitions that one leads: whether it lives is unknown.
+@example(seed=205928, clusters=3)
 def test_where_a_metadata_log_tells_of_the_time_spans_are_those_of_its_records(
     spark: SparkSession,
     generated: Callable[..., list[ClusterSnapshot]],
     tmp_path_factory: pytest.TempPathFactory,
     seed: int,
+    clusters: int,
 ) -> None:
     source = Random(seed)
-    states = generated(source, 5)
-    snapshots = repeated(states, source)
-    logs = logs_of([replace(one, taken_at=snapshots[0].taken_at) for one in states], source)
+    states = generated(source, 5 * clusters // 3)
+    snapshots = repeated(states, source, clusters)
+    with_logs = [f"cluster-{number}" for number in range(2 * clusters // 3)]
+    logs = logs_of([replace(one, taken_at=snapshots[0].taken_at) for one in states], source, with_logs)
     storage = taken_in(snapshots, tmp_path_factory.mktemp("history"))
     for cluster, some in logs.items():
         ingest([Candidate(cluster, "generated", Incoming.of_log(slice_of(log))) for log in some], storage)

@@ -189,10 +189,10 @@ def _span(line: _Line, span: dict[str, Any], *, in_newest: bool) -> dict[str, An
     }
 
 
-def repeated(snapshots: Sequence[ClusterSnapshot], source: Random) -> list[ClusterSnapshot]:
+def repeated(snapshots: Sequence[ClusterSnapshot], source: Random, clusters: int = 3) -> list[ClusterSnapshot]:
     """States again and again in several clusters, so that findings last, end and come back; with pauses in between."""
     made = []
-    for cluster in range(3):
+    for cluster in range(clusters):
         hour = 0
         for _ in range(9):
             hour += source.choice((0, 1, 1, 1, 1, 2, 9))
