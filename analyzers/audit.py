@@ -132,7 +132,9 @@ class Audit:
         counts = self._judging.counts()
         self._counts = counts.rename_columns(["cluster" if name == LABEL else name for name in counts.column_names])
         found = self._judging.snapshots() if per_snapshot else self._judging.spans()
-        self._findings = kept(found.withColumnRenamed(STATE, "severity").where(F.lit(bool(own))))
+        # Times and labels are looked up wherever findings are told; they are counted without.
+        self._kept = kept(found.withColumnRenamed(STATE, "severity").where(F.lit(bool(own))))
+        self._findings = self._kept if per_snapshot else self._judging.placed(self._kept)
 
     def counts(self) -> list[SnapshotCounts]:
         """The counts of every snapshot, by cluster and time."""
@@ -141,10 +143,9 @@ class Audit:
 
     def tallies(self) -> list[Tally]:
         """Numbers of findings by cluster, rule and severity."""
-        newest = F.count_if("in_newest")
-        grouped = self._findings.groupBy(LABEL, "rule", "severity").agg(F.count(F.lit(1)), newest)
-        rows = grouped.orderBy(LABEL, F.desc("severity"), "rule").collect()
-        found = [Tally(cluster, rule, severity_of(rank), *counts) for cluster, rule, rank, *counts in rows]
+        newest, clusters = F.count_if("in_newest"), self._timeline.clusters
+        rows = self._kept.groupBy(CLUSTER, "rule", "severity").agg(F.count(F.lit(1)), newest).collect()
+        found = [Tally(clusters[number], rule, severity_of(rank), *counts) for number, rule, rank, *counts in rows]
         found += [Tally(*key, *counts) for key, counts in tallied(self._over_time).items()]
         return sorted(found, key=lambda one: (one.cluster, -one.severity.rank, one.rule))
 
@@ -182,7 +183,7 @@ class Audit:
         types = {f"hidden_{name}": pa.string() for name in (LABEL, "rule", "topic")}
         named = F.broadcast(local_rows(self._findings.sparkSession, types, sorted(hidden, key=str)))
         same = [F.col(name.removeprefix("hidden_")).eqNullSafe(F.col(name)) for name in types]
-        rest._findings = kept(self._findings.join(named, reduce(and_, same), "left_anti"))
+        rest._kept = rest._findings = kept(self._findings.join(named, reduce(and_, same), "left_anti"))
         return rest
 
     def keys(self) -> DataFrame:

@@ -154,10 +154,17 @@ class Judging:
         return _union(parts).alias("one").join(things.alias("thing"), reduce(and_, same), "left_semi")
 
     def spans(self) -> DataFrame:
-        """Spans of what is broken: as ``spans`` has it, with the label of the cluster, SPAN_TIMES and EXACT."""
+        """Spans of what is broken, as ``spans`` has it."""
         doubtful = self._doubtful()
         records = _union([self.broken, self._unbroken(doubtful)]) if doubtful else self.broken
-        found = spans(records, self._fleet.observations, lasting=self._fleet.lasting, doubtful=bool(doubtful))
+        return spans(records, self._fleet.observations, self._fleet.pieces, doubtful=bool(doubtful))
+
+    def placed(self, found: DataFrame) -> DataFrame:
+        """The spans with the label of the cluster, SPAN_TIMES, EXACT and the longest interval inside.
+
+        Args:
+            found: As ``spans`` gives them; all of their columns stay.
+        """
         for column, time in SPAN_TIMES.items():
             place = (
                 F.col(OBSERVATION).alias(column),

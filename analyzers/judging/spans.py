@@ -18,7 +18,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from analyzers.judging import windows
 from analyzers.judging.findings import FACTS, KEPT, STATE, THING, TOPIC_ID
-from analyzers.reading.frames import CLUSTER, FIRST, LAST, LOG
+from analyzers.reading.frames import BEGIN, CLUSTER, END, FIRST, LAST, LOG
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -26,16 +26,18 @@ if TYPE_CHECKING:
 SNAPSHOTS, ENDED, IN_NEWEST = "snapshots", "ended", "in_newest"
 _KEY = (CLUSTER, *THING)
 _HEALED, _LIFE, _TOTAL = "next_whole", "_life", "_total"
+_BEFORE, _AFTER = "_before_", "_after_"
+"""Prefixes of the columns of the record before, and of the one after."""
 
 
-def spans(records: DataFrame, observations: DataFrame, *, lasting: bool, doubtful: bool) -> DataFrame:
+def spans(records: DataFrame, observations: DataFrame, pieces: DataFrame | None = None, *, doubtful: bool) -> DataFrame:
     """The spans of what is broken.
 
     Args:
         records: What observations say of each thing and rule; what is kept or not known may be left out where all
             observations are whole and know the rule of everything.
         observations: As a Fleet has them; small enough for each task, or joined by a shuffle.
-        lasting: Whether records may be of several observations.
+        pieces: Of records that may be of several observations, as a Fleet has them.
         doubtful: Whether there are records of what is kept or not known.
 
     Returns:
@@ -44,23 +46,19 @@ def spans(records: DataFrame, observations: DataFrame, *, lasting: bool, doubtfu
         does), IN_NEWEST (whether the newest one that can tell shows it) and FACTS (those last seen).
     """
     places = observations.select(F.col("observation").alias(LAST), "stretch", LOG, _HEALED)
-    cut = _cut_to_pieces(records, observations) if lasting else records
+    cut = records if pieces is None else _cut_to_pieces(records, pieces)
     seen = windows.in_parts(cut.join(places, LAST), _KEY)
     return _folded(_without_unknown(seen) if doubtful else seen)
 
 
-def _cut_to_pieces(records: DataFrame, observations: DataFrame) -> DataFrame:
+def _cut_to_pieces(records: DataFrame, pieces: DataFrame) -> DataFrame:
     """The records, each inside one piece: what stayed the same over a pause is one record for each side of it.
 
     So it is where a metadata log begins or ends to tell.
     """
-    pieces = observations.groupBy(CLUSTER, "stretch", "piece", LOG).agg(
-        F.min("observation").alias("_begin"), F.max("observation").alias("_end")
-    )
-    inside = (F.col(FIRST) <= F.col("_end")) & (F.col(LAST) >= F.col("_begin"))
+    inside = (F.col(FIRST) <= F.col(END)) & (F.col(LAST) >= F.col(BEGIN))
     cut = records.join(F.broadcast(pieces), CLUSTER).where(inside)
-    borders = {FIRST: F.greatest(FIRST, "_begin"), LAST: F.least(LAST, "_end")}
-    return cut.withColumns(borders).drop("stretch", "piece", LOG, "_begin", "_end")
+    return cut.withColumns({FIRST: F.greatest(FIRST, BEGIN), LAST: F.least(LAST, END)}).drop(BEGIN, END)
 
 
 def _without_unknown(seen: DataFrame) -> DataFrame:
@@ -90,13 +88,14 @@ def _folded(seen: DataFrame) -> DataFrame:
     life = windows.life(_KEY, FIRST)
     running = life.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     earlier = life.rowsBetween(Window.unboundedPreceding, -1)
-    before = F.lag(F.struct(*_KEY, STATE, "stretch", _HEALED)).over(life)
-    after = F.lead(F.struct(FIRST, STATE, TOPIC_ID)).over(life)
-    same = reduce(and_, (F.col(f"_before.{name}").eqNullSafe(F.col(name)) for name in _KEY))
-    placed = seen.withColumns({"_before": before, "_after": after}).withColumn("_same", same)
-    goes_on = F.col("_same") & (F.col(f"_before.{STATE}") == F.col(STATE))
-    goes_on &= F.col("_before.stretch") == F.col("stretch")
-    goes_on &= ~F.coalesce(F.col(f"_before.{_HEALED}") < F.col(FIRST), F.lit(False))
+    # Column by column: of several as one value Spark would make a copy of each row first, and shuffle it.
+    before = {_BEFORE + name: F.lag(name).over(life) for name in (*_KEY, STATE, "stretch", _HEALED)}
+    after = {_AFTER + name: F.lead(name).over(life) for name in (FIRST, STATE, TOPIC_ID)}
+    same = reduce(and_, (F.col(_BEFORE + name).eqNullSafe(F.col(name)) for name in _KEY))
+    goes_on = F.col("_same") & (F.col(_BEFORE + STATE) == F.col(STATE))
+    goes_on &= F.col(f"{_BEFORE}stretch") == F.col("stretch")
+    goes_on &= ~F.coalesce(F.col(_BEFORE + _HEALED) < F.col(FIRST), F.lit(False))
+    placed = seen.withColumns({**before, **after}).withColumn("_same", same)
     run = placed.withColumn("_goes_on", F.coalesce(goes_on, F.lit(False)))
     # A run begins without an id: what was known before it is of another one.
     known = F.when(~F.col("_goes_on") | F.col(TOPIC_ID).isNotNull(), F.struct(TOPIC_ID))
@@ -115,13 +114,14 @@ def _folded(seen: DataFrame) -> DataFrame:
         {
             "_begin": F.last(begin, ignorenulls=True).over(running),
             "_next_is_new": F.lead("_new").over(life),
-            "_after": F.when(F.lead("_same").over(life), F.col("_after")),
+            "_followed": F.coalesce(F.lead("_same").over(life), F.lit(False)),
         }
     ).where((F.col(STATE) > KEPT) & F.coalesce("_next_is_new", F.lit(True)))
-    another = F.coalesce(F.col("_id") != F.col(f"_after.{TOPIC_ID}"), F.lit(False))
-    other = (F.col(f"_after.{STATE}") != F.col(STATE)) | another
-    ended = F.coalesce(_missed(F.col(f"_after.{FIRST}")), F.when(other, F.col(f"_after.{FIRST}")))
-    newest = ended.isNull() & F.col("_after").isNull()
+    following = {name: F.when(F.col("_followed"), F.col(_AFTER + name)) for name in (FIRST, STATE, TOPIC_ID)}
+    another = F.coalesce(F.col("_id") != following[TOPIC_ID], F.lit(False))
+    other = (following[STATE] != F.col(STATE)) | another
+    ended = F.coalesce(_missed(following[FIRST]), F.when(other, following[FIRST]))
+    newest = ended.isNull() & ~F.col("_followed")
     return found.select(
         *(*_KEY, STATE, F.col(f"_begin.{FIRST}").alias(FIRST), LAST),
         (F.col(_TOTAL) - F.col(f"_begin.{_TOTAL}")).alias(SNAPSHOTS),

@@ -11,6 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
@@ -66,6 +67,8 @@ _FILE = "_file"
 
 CLUSTER, FIRST, LAST = "cluster", "first", "last"
 """Number of a row's cluster, and those of the first and the last observation that the row is of."""
+BEGIN, END = "begin", "end"
+"""Numbers of the first and of the last observation of a piece."""
 LOG = "log"
 """Number of the time that a metadata log tells, of its observations; null of snapshots."""
 
@@ -77,20 +80,25 @@ class Fleet:
     Args:
         timeline: The observations.
         observations: A row for each: ``observation`` (its number), ``label`` of the cluster and number in ``cluster``,
-            ``taken_at``, ``stretch``, ``piece``, ``log``, ``next_whole``, ``newest``.
+            ``taken_at``, ``stretch``, ``log``, ``next_whole``, ``newest``.
         brokers: How many brokers each observation knows.
         rows: Partitions with CLUSTER, FIRST, LAST and what compiled expressions read; each row is what all the
             observations from FIRST to LAST say of the partition.
-        lasting: Whether rows may be of several observations.
         of_clusters: The rows of some clusters, by number.
+        pieces: Of rows that may be of several observations, as ``piece_rows`` has them; None where each is of one.
     """
 
     timeline: Timeline
     observations: DataFrame
     brokers: Sequence[int]
     rows: DataFrame
-    lasting: bool
     of_clusters: Callable[[Collection[int]], DataFrame]
+    pieces: DataFrame | None = None
+
+    @property
+    def lasting(self) -> bool:
+        """True if rows may be of several observations."""
+        return self.pieces is not None
 
 
 def read_fleet(spark: SparkSession, files: Sequence[SnapshotFiles]) -> Fleet:
@@ -160,7 +168,7 @@ def assemble(
         return joined.withColumns({FIRST: F.col(OBSERVATION), LAST: F.col(OBSERVATION)}).drop(OBSERVATION)
 
     observations, brokers = observation_rows(spark, timeline), [one.brokers for one in facts]
-    return Fleet(timeline, observations, brokers, rows(), lasting=False, of_clusters=rows)
+    return Fleet(timeline, observations, brokers, rows(), of_clusters=rows)
 
 
 def facts_types() -> dict[str, pa.DataType]:
@@ -215,9 +223,21 @@ def observation_rows(spark: SparkSession, timeline: Timeline) -> DataFrame:
     rows = [
         (
             *(place.number, place.cluster, place.observed.cluster, place.observed.taken_at),
-            *(place.stretch, place.piece, place.observed.log, place.next_whole, place.newest),
+            *(place.stretch, place.observed.log, place.next_whole, place.newest),
         )
         for place in timeline.places
     ]
     types = {OBSERVATION: pa.int32(), CLUSTER: pa.int32(), "label": pa.string(), "taken_at": pa.timestamp("us", "UTC")}
-    return local_rows(spark, types | dict.fromkeys(("stretch", "piece", LOG, "next_whole", "newest"), pa.int32()), rows)
+    return local_rows(spark, types | dict.fromkeys(("stretch", LOG, "next_whole", "newest"), pa.int32()), rows)
+
+
+def piece_rows(spark: SparkSession, timeline: Timeline) -> DataFrame:
+    """A row for each piece of the timeline: its cluster, and the numbers of its first and its last observation.
+
+    Made here: as a query of the observations it would be planned, compiled and run for a handful of rows.
+    """
+    rows: list[tuple[int, int, int]] = []
+    for _, group in groupby(timeline.places, key=lambda place: place.piece):
+        some = list(group)
+        rows.append((some[0].cluster, some[0].number, some[-1].number))
+    return local_rows(spark, dict.fromkeys((CLUSTER, BEGIN, END), pa.int32()), rows)

@@ -29,6 +29,7 @@ from analyzers.reading.frames import (
     Fleet,
     facts_types,
     observation_rows,
+    piece_rows,
     read_files,
     spark_schema,
 )
@@ -344,5 +345,5 @@ def read_history(spark: SparkSession, storage: Storage, sources: Sources, *, eve
     def of_clusters(clusters: Collection[int]) -> DataFrame:
         return rows.where(F.col(CLUSTER).isin(*clusters))
 
-    observations = observation_rows(spark, reader.timeline)
-    return Fleet(reader.timeline, observations, reader.brokers, rows, lasting=True, of_clusters=of_clusters)
+    observations, pieces = observation_rows(spark, reader.timeline), piece_rows(spark, reader.timeline)
+    return Fleet(reader.timeline, observations, reader.brokers, rows, of_clusters, pieces)

@@ -12,7 +12,7 @@ import pytest
 from analyzers.judging.spans import spans
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 pytestmark = pytest.mark.spark
 
@@ -22,7 +22,7 @@ RECORD = (
     "cluster int, rule string, topic string, partition int, broker int, first int, last int, state int,"
     " topic_id string, facts string"
 )
-OBSERVATION = "observation int, cluster int, stretch int, piece int, log int, next_whole int"
+OBSERVATION = "observation int, cluster int, stretch int, log int, next_whole int"
 SPAN = (
     *("cluster", "rule", "topic", "partition", "broker", "state", "first", "last", "snapshots", "ended"),
     *("in_newest", "facts"),
@@ -151,6 +151,15 @@ def told(line: Line) -> Iterator[tuple[Any, ...]]:
         yield ended(None, newest=True)
 
 
+def pieces_of(spark: SparkSession, moments: list[Moment]) -> DataFrame:
+    numbers: dict[int, list[int]] = {}
+    clusters = {one.piece: one.cluster for one in moments}
+    for one in moments:
+        numbers.setdefault(one.piece, []).append(one.number)
+    rows = [(clusters[piece], min(some), max(some)) for piece, some in numbers.items()]
+    return spark.createDataFrame(rows, "cluster int, begin int, end int")
+
+
 @pytest.mark.parametrize(("lasting", "doubtful"), [(False, False), (False, True), (True, True)])
 def test_spans_are_those_that_are_told_one_observation_after_the_other(
     spark: SparkSession, lasting: bool, doubtful: bool
@@ -166,7 +175,7 @@ def test_spans_are_those_that_are_told_one_observation_after_the_other(
     wholes = [moment for moment in moments if moment.whole]
     places = [
         (
-            *(one.number, one.cluster, one.stretch, one.piece, one.log),
+            *(one.number, one.cluster, one.stretch, one.log),
             next(
                 (other.number for other in wholes if other.number > one.number and other.cluster == one.cluster), None
             ),
@@ -176,7 +185,7 @@ def test_spans_are_those_that_are_told_one_observation_after_the_other(
     found = spans(
         spark.createDataFrame(records, RECORD),
         spark.createDataFrame(places, OBSERVATION),
-        lasting=lasting,
+        pieces_of(spark, moments) if lasting else None,
         doubtful=doubtful,
     )
     wanted = [row for line in lines for row in told(line)]
