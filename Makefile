@@ -17,7 +17,7 @@ BASE_PYTHON ?= $(shell for python in python3.11 python3 python3.12 python3.13 py
   $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test archives check changed tests-of large search traces mutants lint format bench docs golden completions losses conformance conformance-old constraints clean
+.PHONY: help demo test archives check changed tests-of search traces mutants lint format bench docs golden completions losses conformance conformance-old constraints clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 17
@@ -60,9 +60,6 @@ tests-of: $(READY) ## the quick tests that a file reaches: make tests-of FILE=kr
 	@test -n '$(FILE)' || { echo 'error: name a file: make tests-of FILE=kreplica/store/layout.py' >&2; exit 2; }
 	@files=$$($(BIN)/python tests/support/suite/tests_of.py $(FILE)); \
 	  if [ -n "$$files" ]; then $(BIN)/pytest $(QUICK) $$files; else echo 'no test reaches $(FILE)'; fi
-
-large: $(READY) ## larger bounds of what make test shows within smaller ones: models that TLC counted, small clusters
-	$(BIN)/pytest -n $(PROCESSES) --dist loadgroup -m large
 
 search: $(READY) ## new random examples, then fuzzed decoders, for an hour or two: SEED=, EXAMPLES=, SECONDS=
 	@seed=$(or $(SEED),$$(date +%s)); echo "seed $$seed: make search SEED=$$seed draws the same examples again"; \

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shlex
 import subprocess
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -63,12 +62,6 @@ def test_some_of_the_quick_tests_are_those_that_files_reach(root: Path, target: 
     assert f".venv/bin/{QUICK} $files" in text
 
 
-def test_what_make_test_shows_within_smaller_bounds_has_a_target_of_its_own(root: Path) -> None:
-    settings = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["pytest"]["ini_options"]
-    assert shlex.split(settings["addopts"])[-2:] == ["-m", "not large"]
-    assert recipe(root, "large") == [".venv/bin/pytest -n 3 --dist loadgroup -m large"]
-
-
 def test_a_search_says_its_seed_first_and_fuzzes_the_decoders(root: Path) -> None:
     lines = recipe(root, "search", "SEED=7", "SECONDS=3")
     text = " ".join(lines)
@@ -86,7 +79,7 @@ def test_every_target_is_listed_by_make_help_and_told_of_in_contributing(root: P
     listed = [line.split()[0] for line in recipe_output(root, "help").splitlines()]
     assert sorted(listed) == sorted(targets[1].split())
     contributing = (root / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    for target in ("test", "check", "changed", "tests-of", "large", "search", "mutants"):
+    for target in ("test", "check", "changed", "tests-of", "search", "mutants"):
         assert f"`make {target}" in contributing
 
 

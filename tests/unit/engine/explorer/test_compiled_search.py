@@ -112,17 +112,12 @@ def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 COMPILED_ONCE = pytest.mark.xdist_group("kip-320")
 """Of tests that search KIP-320 within the same bounds: in one process, the first of them compiles it."""
-AMONG_LARGE = ("kip-320-m1", "kip-320-m3", "kip-320-m4", "kip-320-m6", "truncate-to-hw", "kip-101")
-"""Each is compiled anew for its row; those that stay hold, break by one invariant, and break by all of them."""
-
-
-def marks(name: str) -> list[pytest.MarkDecorator]:
-    """Of a model within these bounds."""
-    return [COMPILED_ONCE] if name == "kip-320" else [pytest.mark.large] if name in AMONG_LARGE else []
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [pytest.param(name, marks=marks(name)) for name in MUTANTS])
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[COMPILED_ONCE] if name == "kip-320" else []) for name in MUTANTS]
+)
 def test_a_mutant_has_its_own_verdict_cold_and_warm(
     name: str, shared_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -310,7 +305,7 @@ def test_what_comes_after_the_last_invariant_is_broken_is_not_taken() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "distinct", "depth", "shortest"),
-    [pytest.param(*row, marks=marks(row[0])) for row in COUNTED],
+    [pytest.param(*row, marks=[COMPILED_ONCE] if row[0] == "kip-320" else []) for row in COUNTED],
 )
 def test_the_published_models_have_the_states_and_counterexamples_that_tlc_counts(
     name: str,

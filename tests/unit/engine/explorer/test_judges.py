@@ -7,7 +7,7 @@ benchmarks, which were written anew from what Kafka does; ``python benchmarks/ex
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -69,15 +69,8 @@ def test_a_model_of_settings_has_the_states_that_tlc_counts(row: Mapping[str, An
     assert_same(settings_model(row["model"], row["bounds"]), row)
 
 
-def most_states_or_large() -> Iterator[object]:
-    """Each row is compiled anew; the one with the most states stays."""
-    first, most = rows("settings-large")
-    yield pytest.param(*first.values, id=first.id, marks=pytest.mark.large)
-    yield most
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("row", [*most_states_or_large()])
+@pytest.mark.parametrize("row", rows("settings-large"))
 def test_so_has_a_large_one_compiled(row: Mapping[str, Any]) -> None:
     assert_same(settings_model(row["model"], row["bounds"]), row, compiled_search.search)
 

@@ -196,12 +196,13 @@ def test_a_goal_that_is_not_searched_to_the_end_is_open() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)  # each compiles a search, and one backwards for each goal
-@pytest.mark.parametrize("name", ["counters", "kip-320-m7", pytest.param("kip-320-last-kept", marks=pytest.mark.large)])
-def test_the_compiled_search_settles_the_same(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The counters break both of their goals, the other two models some and none."""
+@pytest.mark.timeout(900)  # compiles three searches
+def test_the_compiled_search_settles_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KREPLICA_CACHE", str(tmp_path))
-    model = healed_counters(0) if name == "counters" else family_of(name).model_of(name, Bounds(2, 2, 2, 1))
-    asked = model.invariants[: 2 if name == "counters" else 1]
-    plain = search(model, asked, PLENTY, goals=model.goals)
-    assert compiled_search.search(model, asked, PLENTY, goals=model.goals) == plain
+    left = healed_counters(0)
+    plain = search(left, left.invariants, PLENTY, goals=left.goals)
+    assert compiled_search.search(left, left.invariants, PLENTY, goals=left.goals) == plain
+    for name in ("kip-320-m7", "kip-320-last-kept"):
+        model = family_of(name).model_of(name, Bounds(2, 2, 2, 1))
+        plain = search(model, model.invariants[:1], PLENTY, goals=model.goals)
+        assert compiled_search.search(model, model.invariants[:1], PLENTY, goals=model.goals) == plain

@@ -121,13 +121,8 @@ def test_a_counterexample_is_as_short_and_its_steps_can_be_taken() -> None:
     assert not strong.holds(before)
 
 
-def _large_between(name: str) -> object:
-    """The first and the last of the published models have the others' code; each differs in a rule or two."""
-    return name if name in ("truncate-to-hw", "kip-320") else pytest.param(name, marks=pytest.mark.large)
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [*map(_large_between, COUNTED)])
+@pytest.mark.parametrize("name", COUNTED)
 def test_the_published_models_have_as_many_orbits_as_tlc_counts(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -137,7 +132,7 @@ def test_the_published_models_have_as_many_orbits_as_tlc_counts(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("bounds", [pytest.param(Bounds(2, 2, 2, 2), marks=pytest.mark.large), Bounds(4, 1, 1, 1)])
+@pytest.mark.parametrize("bounds", [Bounds(2, 2, 2, 2), Bounds(4, 1, 1, 1)])
 def test_the_compiled_search_finds_the_same_orbits(
     bounds: Bounds, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -51,7 +51,7 @@ def test_every_state_is_found_once(name: str, bounds: KraftBounds) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)  # half a minute of compiling, on a busy machine minutes
-@pytest.mark.parametrize("name", [pytest.param("kraft-last-kept", marks=pytest.mark.large), "kip-966"])
+@pytest.mark.parametrize("name", ["kraft-last-kept", "kip-966"])
 def test_the_largest_space_that_tlc_finished(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KREPLICA_CACHE", str(tmp_path))
     model = model_of(name, within(3, 2, 3, 0, 1))
@@ -162,10 +162,7 @@ def records(strip: Strip | None) -> list[tuple[int, str]]:
     return [(piece.epoch, value) for piece in strip.pieces for value in piece.values] if strip else []
 
 
-OTHERS = [pytest.param(name, marks=pytest.mark.one_python) for name in TABLES if name != "kip-966"]
-
-
-@pytest.mark.parametrize("name", [*OTHERS, "kip-966"])
+@pytest.mark.parametrize("name", TABLES)
 def test_the_events_of_a_walk_make_its_state_and_every_step_has_words(name: str) -> None:
     kinds, names = set[str](), set[str]()
     for seed in range(25):

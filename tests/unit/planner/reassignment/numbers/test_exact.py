@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations, permutations, product
 
@@ -38,8 +37,6 @@ REQUESTS = (
     Request((DRAIN, RACK_AWARE)),
 )
 RACKS: tuple[tuple[str | None, ...], ...] = ((None,) * 4, tuple("aabc"), tuple("aabb"), tuple("aaab"))
-WITH_THREE = (RACKS[3], RACKS[2], RACKS[0])
-"""Racks of all clusters of three partitions, for each of the first requests."""
 
 
 def compared(cluster: SmallCluster, request: Request) -> None:
@@ -63,18 +60,11 @@ def _every_cluster(brokers: int, racks: tuple[str | None, ...], partitions: int)
     return [SmallCluster(names, dict(enumerate(chosen)), sizes) for chosen in product(sets, repeat=partitions)]
 
 
-def clusters() -> Iterator[object]:
-    """Two partitions with all racks and requests; three with racks of its own for a request, else in ``make large``."""
-    yield from ((2, request, racks) for request, racks in product(REQUESTS[:3], RACKS))
-    for request, racks in product(REQUESTS[:3], RACKS):
-        rest = [] if racks is WITH_THREE[REQUESTS.index(request)] else [pytest.mark.large]
-        yield pytest.param(3, request, racks, marks=[pytest.mark.slow, *rest])
-
-
-@pytest.mark.one_python
+@pytest.mark.slow
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize(("partitions", "request_", "racks"), [*clusters()])
-def test_all_clusters_of_four_brokers(partitions: int, request_: Request, racks: tuple[str | None, ...]) -> None:
+@pytest.mark.parametrize("racks", RACKS)
+@pytest.mark.parametrize("request_", REQUESTS[:3])
+def test_all_clusters_of_four_brokers_and_three_partitions(racks: tuple[str | None, ...], request_: Request) -> None:
     fixed = {broker for reason in request_.reasons for broker in reason.brokers}
     alike = [
         dict(enumerate(order, start=1))
@@ -82,7 +72,7 @@ def test_all_clusters_of_four_brokers(partitions: int, request_: Request, racks:
         if all(racks[one - 1] == racks[other - 1] for one, other in enumerate(order, start=1))
         and all(order[one - 1] == one for one in fixed)
     ]
-    for cluster in _every_cluster(4, racks, partitions):
+    for cluster in _every_cluster(4, racks, 3):
         if _first_of_its_kind(cluster, alike):
             compared(cluster, request_)
 
