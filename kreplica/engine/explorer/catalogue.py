@@ -69,14 +69,12 @@ ABOUT: Mapping[str, About] = {
     "kraft": About(KRAFT, "the last member stays in the ISR, and may come back without its log"),
     "kraft-last-kept": About(KRAFT, "the last member stays in the ISR, and never loses its log"),
     "kip-966": About(KRAFT, "eligible leader replicas: a member of the ELR leads when the ISR is empty"),
-    "settings-3.9": About(SETTINGS, "which faults lose an acknowledged record, by the rules of 3.9"),
+    "settings-3.9": About(SETTINGS, "which faults lose an acknowledged record in 3.9, which has no ELR"),
     "settings-4.1": About(
-        SETTINGS,
-        "which faults lose an acknowledged record, by the rules of 4.1 and 4.2: with eligible leader replicas, of which"
-        " there are none left once a broker has a new disk",
+        SETTINGS, "which faults lose an acknowledged record in 4.1 and 4.2: a new disk clears the ELR"
     ),
     "settings-4.3": About(
-        SETTINGS, "the same by the rules of 4.3: a new disk leaves eligible leader replicas as they are"
+        SETTINGS, "which faults lose an acknowledged record in 4.3: a new disk leaves the ELR as it is"
     ),
     **{
         f"settings-{release}-mended": About(
