@@ -249,11 +249,11 @@ def test_an_incomplete_answer_exits_5_and_names_what_is_missing(kreplica: Any, d
     path = dump(snapshot_of([partition()], gaps=(hidden(37),)))
     verdict = kreplica("describe", "--dump", path)
     assert verdict.code == 5
-    assert verdict.out.startswith("INCOMPLETE no findings among 1 visible topics\n")
+    assert verdict.out.startswith("INCOMPLETE no findings among 1 visible topic\n")
     assert "missing  37 topics are hidden [from you]\n" in verdict.out
     assert verdict.err == "warning: 37 topics are hidden [from you]\n"
     clean = kreplica("describe", "--dump", path, "--under-replicated")
-    assert (clean.code, clean.out) == (5, "no findings among 1 visible topics; 37 topics are hidden [from you]\n")
+    assert (clean.code, clean.out) == (5, "no findings among 1 visible topic; 37 topics are hidden [from you]\n")
     document = kreplica("describe", "--dump", path, "--under-replicated", "--exit-zero", "-o", "json")
     assert document.code == 5, "--exit-zero is about findings; a gate never passes on incomplete data"
     assert document.document["summary"]["complete"] is False

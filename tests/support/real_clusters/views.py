@@ -10,6 +10,7 @@ from typing import Any
 
 from waiting import until
 
+from kreplica.errors import SandboxError
 from kreplica.sandbox import ProcessState, Sandbox
 
 
@@ -26,8 +27,21 @@ def put_in_order(sandbox: Sandbox) -> None:
     assert metadata is not None
     for topic in metadata.topics:
         if not topic.startswith("__"):
-            sandbox.delete_topic(topic)
+            _delete(sandbox, topic)
     sandbox.wait_for_healthy()
+
+
+def _delete(sandbox: Sandbox, topic: str) -> None:
+    """Removes a topic. In ZooKeeper mode one with a move under way goes when that ends; nobody answers before."""
+    try:
+        sandbox.delete_topic(topic)
+    except SandboxError as error:
+        until(lambda: _is_gone(sandbox, topic), f"the deletion of {topic}: {error}", 120)
+
+
+def _is_gone(sandbox: Sandbox, topic: str) -> bool:
+    metadata = sandbox.metadata()
+    return metadata is not None and topic not in metadata.topics
 
 
 @contextmanager
