@@ -72,8 +72,9 @@ traces: $(READY) ## a real cluster under random faults, its decisions held again
 	$(BIN)/python tests/support/real_clusters/random_faults.py --mode $(or $(MODE),kraft) --minutes $(or $(MINUTES),30) \
 	  $(if $(SEED),--seed $(SEED))
 
-mutants: $(READY) ## change lines one at a time, record what the tests notice: AREA=, COUNT=, SEED=
-	$(BIN)/python tests/support/suite/mutants.py --area $(or $(AREA),all) --count $(or $(COUNT),15) --seed $(or $(SEED),1)
+mutants: $(READY) ## change lines one at a time, record what the tests notice: AREA=, COUNT=, SEED=; or all of FILE=
+	$(BIN)/python tests/support/suite/mutants.py $(if $(FILE),--file $(FILE),--area $(or $(AREA),all) \
+	  --count $(or $(COUNT),15) --seed $(or $(SEED),1))
 
 lint: $(READY) ## style, types, layering
 	$(BIN)/ruff check .

@@ -185,17 +185,35 @@ def _files(package: str) -> list[str]:
     return sorted(str(path.relative_to(ROOT)) for path in (ROOT / package).rglob("*.py"))
 
 
+def every(file: str) -> list[Change]:
+    """All changes of a file, in the order of its lines, without those that are known to change nothing."""
+    source = (ROOT / file).read_text(encoding="utf-8")
+    made = (_changed(file, ast.parse(source), place) for place in range(len(_nodes(ast.parse(source)))))
+    found = {(one.line, one.before, one.after): one for one in made if one}
+    known = equal()
+    return [found[key] for key in sorted(found) if (file, *key[1:]) not in known]
+
+
 def _one(file: str, numbers: random.Random) -> Change | None:
     source = (ROOT / file).read_text(encoding="utf-8")
     tree = ast.parse(source)
-    nodes = [(statement, node) for statement in _statements(tree) for node in _places(statement)]
-    numbers.shuffle(nodes)
-    for statement, node in nodes:
-        before = _text(statement)
-        if _mutate(node) and _text(statement) != before:
-            text = ast.unparse(ast.fix_missing_locations(tree)).replace("raise print()", "pass")
-            return Change(file, statement.lineno, before, _text(statement), text)
-    return None
+    places = [*range(len(_nodes(tree)))]
+    numbers.shuffle(places)
+    return next((change for place in places if (change := _changed(file, tree, place))), None)
+
+
+def _changed(file: str, tree: ast.Module, place: int) -> Change | None:
+    """Changes a tree at one of its places; None where there is nothing to change."""
+    statement, node = _nodes(tree)[place]
+    before = _text(statement)
+    if not _mutate(node) or _text(statement) == before:
+        return None
+    text = ast.unparse(ast.fix_missing_locations(tree)).replace("raise print()", "pass")
+    return Change(file, statement.lineno, before, _text(statement), text)
+
+
+def _nodes(tree: ast.Module) -> list[tuple[ast.stmt, ast.AST]]:
+    return [(statement, node) for statement in _statements(tree) for node in _places(statement)]
 
 
 def equal() -> set[tuple[str, str, str]]:
@@ -389,19 +407,25 @@ class Trial:
 
 def try_area(area: str, count: int, seed: int) -> dict[str, Any]:
     """What came of so many changes of an area, as it is recorded."""
-    began, rows = time.monotonic(), []
-    entries = recorded().get(area, {}).get("changes", [])
+    began = time.monotonic()
+    rows = tried(drawn(area, count, seed), area)
+    return {"seed": seed, "commit": _commit(), "seconds": round(time.monotonic() - began), "changes": rows}
+
+
+def tried(chosen: list[Change], area: str) -> list[dict[str, Any]]:
+    """Tries changes in a copy of the project, and prints what came of each. What is recorded of their area helps."""
+    entries, rows = recorded().get(area, {}).get("changes", []), []
     known = {(entry["file"], entry["before"], entry["after"]): entry["by"] for entry in entries if entry["by"]}
     with tempfile.TemporaryDirectory(prefix="mutants-") as name:
         copy(Path(name))
-        chosen, trial = drawn(area, count, seed), Trial(Path(name), known)
+        trial = Trial(Path(name), known)
         load(Path(name), sorted({change.file for change in chosen}))
         for change in chosen:
             found = trial.noticed_by(change)
             told = f"{change.file}:{change.line}: {change.before} -> {change.after}"
             print(f"by {found}: {told}" if found else f"UNNOTICED: {told}", flush=True)
             rows.append({"file": change.file, "before": change.before, "after": change.after, "by": found})
-    return {"seed": seed, "commit": _commit(), "seconds": round(time.monotonic() - began), "changes": rows}
+    return rows
 
 
 def _commit() -> str:
@@ -437,7 +461,14 @@ def main() -> int:
     parser.add_argument("--area", choices=[*AREAS, "all"], default="all")
     parser.add_argument("--count", type=int, default=LEAST, help=f"changes of each area, at least {LEAST}")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument(
+        "--file", help="every change of this file, such as kreplica/model/snapshot.py; none is recorded"
+    )
     given = parser.parse_args()
+    if given.file:
+        rows = tried(every(given.file), area_of(given.file) or "")
+        print(f"{given.file}: {sum(bool(row['by']) for row in rows)} of {len(rows)} noticed")
+        return int(not all(row["by"] for row in rows))
     print(f"seed {given.seed}", flush=True)
     if given.area == "all":  # a process each: the modules of a copy are loaded once
         words = ["--count", str(given.count), "--seed", str(given.seed)]

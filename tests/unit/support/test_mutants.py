@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import random
 import tomllib
 from pathlib import Path
 
@@ -48,6 +49,17 @@ def test_the_same_seed_draws_the_same_changes() -> None:
     first, second = ([(one.file, one.line, one.after) for one in mutants.drawn("store", 3, 5)] for _ in range(2))
     assert first == second
     assert all(file.startswith("kreplica/store/") for file, _, _ in first)
+
+
+def test_every_change_of_a_file_is_among_those_that_are_drawn_and_one_at_a_time() -> None:
+    file = "kreplica/engine/rules/controller/isr.py"
+    changes = mutants.every(file)
+    whole = ast.unparse(ast.parse((mutants.ROOT / file).read_text(encoding="utf-8"))).splitlines()
+    for change in changes:
+        lines = change.source.splitlines()
+        assert len(lines) == len(whole)
+        assert sum(one != other for one, other in zip(lines, whole, strict=True)) == 1
+    assert mutants._one(file, random.Random(7)) in changes
 
 
 def test_every_area_is_recorded_and_none_below_its_floor() -> None:
