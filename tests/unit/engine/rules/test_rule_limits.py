@@ -9,7 +9,11 @@ import pytest
 from kreplica.engine.rules.controller.elections import eligible_leaders
 from kreplica.engine.rules.controller.isr import kraft_last_known_elr
 from kreplica.engine.rules.controller.reassignment import MustLive, zookeeper_missing, zookeeper_move_is_fixed
+from kreplica.engine.rules.groups.coordinator_partition import coordinator_partition
+from kreplica.engine.rules.groups.group_epochs import JOIN_EPOCH
 from kreplica.engine.rules.groups.group_membership import GroupState, validate_member, validate_sync
+from kreplica.engine.rules.groups.member_heartbeats import names_assignment
+from kreplica.engine.rules.groups.offset_commit import transactional_offset_wins
 from kreplica.engine.rules.replication.durability import flush_does_something
 from kreplica.engine.rules.replication.error_codes import ErrorCode
 from kreplica.engine.rules.replication.fetching import consumer_fetch_waits, follower_fetch_waits
@@ -146,3 +150,26 @@ def test_the_ceiling_entry_is_the_first_that_is_not_below(wanted: int) -> None:
 def test_the_last_epoch_is_kept_for_fencing(epoch: int, exhausted: bool) -> None:
     """TransactionMetadata.isEpochExhausted: producerEpoch >= Short.MAX_VALUE - 1."""
     assert epoch_exhausted(epoch) is exhausted
+
+
+@pytest.mark.parametrize("name", ["", "a", "orders", "polygenelubricants", "ÿ", "\U0001f600x"])
+def test_a_name_is_coordinated_where_javas_hash_of_it_says(name: str) -> None:
+    """String.hashCode is the sum of s[i] * 31^(n-1-i) in 32 bits; Utils.abs makes 0 of the smallest integer."""
+    encoded = name.encode("utf-16-be")
+    units = [int.from_bytes(encoded[at : at + 2], "big") for at in range(0, len(encoded), 2)]
+    whole = sum(unit * 31 ** (len(units) - 1 - place) for place, unit in enumerate(units))
+    signed = (whole + 2**31) % 2**32 - 2**31
+    assert (signed == -(2**31)) is (name == "polygenelubricants")
+    assert coordinator_partition(name, 7) == (0 if signed == -(2**31) else abs(signed) % 7)
+
+
+@pytest.mark.parametrize(("sent", "full", "assigned"), list(product((JOIN_EPOCH, 5), (False, True), (0b01, 0b11))))
+def test_an_assignment_is_named_to_whoever_joins_or_asks_for_all_or_has_another(
+    sent: int, full: bool, assigned: int
+) -> None:
+    assert names_assignment(sent, full, 0b01, assigned) is not (sent == 5 and not full and assigned == 0b01)
+
+
+@pytest.mark.parametrize(("committed", "wins"), [(None, True), (4, True), (5, False), (6, False)])
+def test_an_offset_of_a_transaction_wins_if_it_was_written_later(committed: int | None, wins: bool) -> None:
+    assert transactional_offset_wins(5, committed) is wins
