@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kreplica.engine.checkers.group_owners import owned_twice
+from kreplica.engine.checkers.groups.owners import owned_twice
 from kreplica.engine.checkers.history_of_logs import ReplicaLogs
 from kreplica.engine.checkers.outcome import Outcome
 from kreplica.engine.checkers.transactions import transaction_outcomes

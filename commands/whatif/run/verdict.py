@@ -54,8 +54,8 @@ def title_of(run: Run) -> str:
 
 def verdict(run: Run) -> tuple[str, str, str]:
     """Word, colour and sentence for the outcome."""
-    from kreplica.engine.checkers.group_owners import owned_twice
-    from kreplica.engine.checkers.processing import processing_outcomes
+    from kreplica.engine.checkers.groups.owners import owned_twice
+    from kreplica.engine.checkers.groups.processing import processing_outcomes
     from kreplica.engine.checkers.transactions import transaction_outcomes
 
     outcome, histories = run.outcome, run.outcome.histories

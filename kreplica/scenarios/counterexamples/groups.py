@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace as changed
 
-from kreplica.engine.checkers.group_owners import owned_twice
+from kreplica.engine.checkers.groups.owners import owned_twice
 from kreplica.engine.explorer.model import Model, Taken
 from kreplica.engine.explorer.models.clients.traces.commits import COORDINATOR
 from kreplica.engine.explorer.models.coordinators.memberships.models import TABLES

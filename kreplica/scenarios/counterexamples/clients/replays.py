@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from kreplica.engine.checkers.processing import processing_outcomes
+from kreplica.engine.checkers.groups.processing import processing_outcomes
 from kreplica.engine.checkers.transactions import transaction_outcomes
 from kreplica.engine.explorer import catalogue
 from kreplica.engine.explorer.catalogue import ABOUT

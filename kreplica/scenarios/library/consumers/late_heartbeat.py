@@ -1,6 +1,6 @@
 """A heartbeat that was given up arrives all the same: two members of a KIP-848 group read one partition."""
 
-from kreplica.engine.checkers.group_owners import owned_twice
+from kreplica.engine.checkers.groups.owners import owned_twice
 from kreplica.engine.fault_plan import At, Slow, Step, When
 from kreplica.engine.setup import MILLISECOND, SECOND, TopicSetup
 from kreplica.engine.trace import Kind

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from engine.overtaken_heartbeats import FAULTS, LATE, STALE, way
 
-from kreplica.engine.checkers.group_owners import owned_twice
+from kreplica.engine.checkers.groups.owners import owned_twice
 from kreplica.engine.explorer.model import Taken
 from kreplica.engine.explorer.models.coordinators.memberships.models import model_of, owned_once, released_first
 from kreplica.engine.explorer.models.coordinators.memberships.state import MembershipBounds

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kreplica.engine.checkers.processing import ProcessingOutcomes, processing_outcomes
+from kreplica.engine.checkers.groups.processing import ProcessingOutcomes, processing_outcomes
 from kreplica.engine.trace import Event, Kind
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kreplica.engine.checkers.group_owners import owned_twice
+from kreplica.engine.checkers.groups.owners import owned_twice
 from kreplica.engine.rules.replication.error_codes import ErrorCode
 from kreplica.engine.trace import Event, Kind
 
