@@ -5,8 +5,8 @@ The time of an event is the number of its action, in milliseconds; the partition
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol, TypeVar
 
 from kreplica.engine.explorer.model import Taken
 from kreplica.engine.explorer.models.one_partition.state import PartitionState, epoch_at, leads, log_end, record_at
@@ -15,6 +15,15 @@ from kreplica.engine.trace import FOLLOWER, LEADER, Event, Kind, Record
 
 Before = TypeVar("Before")
 """A model's kind of state."""
+
+
+class Told(Protocol):
+    """An action of a counterexample."""
+
+    def events(self) -> Iterable[Event]:
+        """The events that it makes, in order."""
+
+
 PARTITION = "p-0"
 CONTROLLER = "controller"
 _MICROSECONDS = 1_000
@@ -33,14 +42,14 @@ def events_of(initial: PartitionState, steps: Sequence[Taken]) -> list[Event]:
 
 
 def events_between(
-    initial: Before, steps: Sequence[Taken], change: Callable[[int, Before, Taken], Change]
+    initial: Before, steps: Sequence[Taken], change: Callable[[int, Before, Taken], Told]
 ) -> list[Event]:
     """The events of a counterexample, of one action after the other.
 
     Args:
         initial: The state that it begins in.
         steps: Its actions.
-        change: The two states around an action: its number from 1, the state before it, and the action.
+        change: Makes what is told of an action: of its number from 1, the state before it, and the action.
     """
     found: list[Event] = []
     before = initial

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from typing import Any
 
 from kreplica.engine.explorer.layout import State
@@ -13,7 +14,7 @@ from kreplica.engine.trace import LEADER, Event, Kind, Record
 _MICROSECONDS = 1_000
 
 
-class Change:
+class Change(ABC):
     """An action, and the events that it makes.
 
     Args:
@@ -30,9 +31,9 @@ class Change:
         self.time = _MICROSECONDS * number
         self.name, self.chosen = step.action.name, step.chosen
 
+    @abstractmethod
     def events(self) -> Iterable[Event]:
         """The events that the action makes, in order."""
-        raise NotImplementedError
 
     def event(self, kind: Kind, node: str, *values: object) -> Event:
         """An event at a node."""
@@ -50,18 +51,3 @@ class Change:
         """The answer by which a client is told that its record is there."""
         told = self.event(Kind.ACKNOWLEDGED, client, partition, value, offset, ACKS_ALL)
         return [self.message(client, leader, "Produce answer"), told]
-
-
-def events_of_changes(
-    initial: State, steps: Sequence[Taken], change: Callable[[int, Any, Taken], Change]
-) -> list[Event]:
-    """The events of a counterexample.
-
-    Args:
-        initial: The state that it begins in.
-        steps: Its actions.
-        change: Makes the change of an action, as ``Change`` does.
-    """
-    states = (initial, *(step.state for step in steps))
-    changes = (change(number, states[number - 1], step) for number, step in enumerate(steps, 1))
-    return [event for one in changes for event in one.events()]

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from kreplica.engine.explorer.model import Taken
 from kreplica.engine.explorer.models.clients.commits import CommitsState
-from kreplica.engine.explorer.models.clients.traces.change import Change, events_of_changes
+from kreplica.engine.explorer.models.clients.traces.change import Change
+from kreplica.engine.explorer.models.one_partition.trace import events_between
 from kreplica.engine.trace import Event, Kind
 
 CONSUMER, COORDINATOR, GROUP, ORDERS = "consumer-a", "broker-3", "billing", "orders-0"
@@ -20,7 +21,7 @@ def events_of(initial: CommitsState, steps: Sequence[Taken]) -> list[Event]:
         initial: The state that it begins in.
         steps: Its actions.
     """
-    return events_of_changes(initial, steps, _Commits)
+    return events_between(initial, steps, _Commits)
 
 
 class _Commits(Change):

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from kreplica.engine.explorer.model import Taken
 from kreplica.engine.explorer.models.clients.retries import RetriesState, length
-from kreplica.engine.explorer.models.clients.traces.change import Change, events_of_changes
+from kreplica.engine.explorer.models.clients.traces.change import Change
+from kreplica.engine.explorer.models.one_partition.trace import events_between
 from kreplica.engine.rules.replication.acknowledgement import ACKS_ALL
 from kreplica.engine.rules.replication.error_codes import ErrorCode
 from kreplica.engine.rules.replication.replica_set import members
@@ -24,7 +25,7 @@ def events_of(initial: RetriesState, steps: Sequence[Taken]) -> list[Event]:
         initial: The state that it begins in.
         steps: Its actions.
     """
-    return events_of_changes(initial, steps, _Retries)
+    return events_between(initial, steps, _Retries)
 
 
 def _value_of(record: int) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from kreplica.engine.explorer.model import Taken
-from kreplica.engine.explorer.models.clients.traces.change import Change, events_of_changes
+from kreplica.engine.explorer.models.clients.traces.change import Change
 from kreplica.engine.explorer.models.clients.transactions import (
     A_TRANSACTION,
     COMMIT,
@@ -17,6 +17,7 @@ from kreplica.engine.explorer.models.clients.transactions import (
     OPEN,
     TransactionsState,
 )
+from kreplica.engine.explorer.models.one_partition.trace import events_between
 from kreplica.engine.rules.replication.acknowledgement import ACKS_ALL
 from kreplica.engine.rules.replication.error_codes import ErrorCode
 from kreplica.engine.trace import ABORT as ABORT_MARKER
@@ -38,7 +39,7 @@ def events_of(initial: TransactionsState, steps: Sequence[Taken]) -> list[Event]
         steps: Its actions.
     """
     ends, alone = [0] * len(PARTITIONS), steps[-1].state.fates[1] == 0
-    return events_of_changes(initial, steps, partial(_Transfers, ends=ends, alone=alone))
+    return events_between(initial, steps, partial(_Transfers, ends=ends, alone=alone))
 
 
 class _Transfers(Change):

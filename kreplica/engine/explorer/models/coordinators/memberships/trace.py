@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kreplica.engine.explorer.model import Taken
-from kreplica.engine.explorer.models.clients.traces.change import Change, events_of_changes
+from kreplica.engine.explorer.models.clients.traces.change import Change
 from kreplica.engine.explorer.models.clients.traces.commits import COORDINATOR, GROUP
 from kreplica.engine.explorer.models.coordinators.memberships.state import (
     ANSWERED,
@@ -24,7 +24,7 @@ from kreplica.engine.explorer.models.coordinators.memberships.state import (
     partitions_of,
 )
 from kreplica.engine.explorer.models.one_partition.state import PartitionState
-from kreplica.engine.explorer.models.one_partition.trace import broker_of
+from kreplica.engine.explorer.models.one_partition.trace import broker_of, events_between
 from kreplica.engine.rules.groups.group_epochs import JOIN_EPOCH, consumer_group_state
 from kreplica.engine.rules.replication.error_codes import ErrorCode
 from kreplica.engine.rules.replication.replica_set import NO_LEADER
@@ -104,7 +104,7 @@ def events_of(initial: MembershipState, steps: Sequence[Taken]) -> list[Event]:
         initial: The state that it begins in.
         steps: Its actions.
     """
-    return events_of_changes(initial, steps, _Heartbeats)
+    return events_between(initial, steps, _Heartbeats)
 
 
 class _Heartbeats(Change):
