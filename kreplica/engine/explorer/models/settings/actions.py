@@ -94,6 +94,18 @@ def settle(state: SettingsState, changed: tuple[int, int, int, int]) -> None:
 
 def change_isr(state: SettingsState, isr: int) -> None:
     """Makes the ISR another, and elects if nobody leads."""
+    decide(state, isr, state.elr_enabled[0] == 1, state.unclean[0] == 1)
+
+
+def decide(state: SettingsState, isr: int, elr_enabled: bool, unclean_enabled: bool) -> None:
+    """Has the controller look at the partition, and elect if nobody leads.
+
+    Args:
+        state: Is changed.
+        isr: The ISR from now on.
+        elr_enabled: Whether there are eligible leader replicas.
+        unclean_enabled: Whether a replica may be elected that is none of them, nor in the ISR.
+    """
     settle(
         state,
         kraft_change(
@@ -104,8 +116,8 @@ def change_isr(state: SettingsState, isr: int) -> None:
             isr,
             state.active[0],
             min_isr_of(state),
-            state.elr_enabled[0] == 1,
-            state.unclean[0] == 1,
+            elr_enabled,
+            unclean_enabled,
             0,
         ),
     )
@@ -464,21 +476,7 @@ def directory_assigned(state: SettingsState, replica: int) -> None:
     unfenced before has a replica that is not elected until the controller looks at it again: as if it were unfenced
     then.
     """
-    settle(
-        state,
-        kraft_change(
-            state.true_leader[0],
-            state.true_isr[0],
-            state.elr[0],
-            state.last_known_elr[0],
-            state.true_isr[0],
-            state.active[0],
-            min_isr_of(state),
-            state.elr_enabled[0] == 1 and state.assigned_keep_elr[0] == 1,
-            False,
-            0,
-        ),
-    )
+    decide(state, state.true_isr[0], state.elr_enabled[0] == 1 and state.assigned_keep_elr[0] == 1, False)
     state.unassigned[0] = without(state.unassigned[0], only(replica))
 
 
