@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import chain
 
 from msgspec.structs import replace as changed
@@ -28,7 +29,7 @@ from kreplica.scenarios.counterexamples.settings import (
 )
 from kreplica.scenarios.library.durability.power_loss_of_all import SCENARIO as POWER_LOSS
 from kreplica.scenarios.library.truncation.stale_fenced_answer import SCENARIO as STALE_ANSWER
-from kreplica.scenarios.playing import play_file
+from kreplica.scenarios.playing import Run, play_file
 
 KEEPS_ELR = "4.3"
 """The release in which a broker with a new disk takes no ELR away any more."""
@@ -85,8 +86,8 @@ def replay_of_kraft(model: Model, steps: Sequence[Taken]) -> Replay | None:
         steps: The counterexample.
     """
     file = kraft_plan(model, steps)
-    plans = list(_seeded(file)) if file is not None else []
-    found = ((_in_release(each, MENDED) or _mended(each)) for each in plans)
+    plans = [_Played(each) for each in _seeded(file)] if file is not None else []
+    found = (one.in_release(MENDED) or one.mended() for one in plans)
     return next((one for one in found if one is not None), None)
 
 
@@ -97,9 +98,9 @@ def replay_of_settings(model: Model, steps: Sequence[Taken]) -> Replay | None:
         model: The model.
         steps: The counterexample.
     """
-    plans = [seeded for file in settings_plans(model, steps) for seeded in _seeded(file)]
-    later = (_in_release(file, KEEPS_ELR) for file in plans if loses_eligibility(steps))
-    found = chain(later, map(_mended, plans))
+    plans = [_Played(seeded) for file in settings_plans(model, steps) for seeded in _seeded(file)]
+    later = (one.in_release(KEEPS_ELR) for one in plans if loses_eligibility(steps))
+    found = chain(later, (one.mended() for one in plans))
     return next((one for one in found if one is not None), None)
 
 
@@ -109,30 +110,37 @@ def _seeded(file: PlanFile) -> Iterator[PlanFile]:
     yield from (changed(file, seed=file.seed + number) for number in range(SEEDS if chance else 1))
 
 
-def _where(file: PlanFile) -> str:
-    return f"{'two' if file.leave_out.brokers else 'three'} brokers, and controllers that go on"
+class _Played:
+    """A plan, which is played once, and what mends it."""
 
+    def __init__(self, file: PlanFile) -> None:
+        self._file = file
+        self._where = f"{'two' if file.leave_out.brokers else 'three'} brokers, and controllers that go on"
 
-def _in_release(file: PlanFile, release: str) -> Replay | None:
-    """Plays a plan, and the same with a release that mends it; None if the first is safe, or the other is not."""
-    run = play_file(POWER_LOSS, file)
-    mended = run if run.outcome.is_safe else play_file(POWER_LOSS, file, release)
-    return Replay(file, run, mended, _where(file)) if mended is not run and mended.outcome.is_safe else None
+    @cached_property
+    def _run(self) -> Run | None:
+        """Its run; None if that is safe."""
+        run = play_file(POWER_LOSS, self._file)
+        return None if run.outcome.is_safe else run
 
+    def in_release(self, release: str) -> Replay | None:
+        """The run, and that of a release that mends it; None if the first is safe, or the other is not."""
+        if self._run is None:
+            return None
+        mended = play_file(POWER_LOSS, self._file, release)
+        return Replay(self._file, self._run, mended, self._where) if mended.outcome.is_safe else None
 
-def _mended(file: PlanFile) -> Replay | None:
-    """Plays a plan, and the same with what mends it: a setting, or fewer faults."""
-    run = play_file(POWER_LOSS, file)
-    if run.outcome.is_safe:
+    def mended(self) -> Replay | None:
+        """The run, and that of what mends it: a setting, or fewer faults; None if it is safe, or nothing does."""
+        if self._run is None:
+            return None
+        for mends in mendings(self._file):
+            mended = play_file(POWER_LOSS, self._file, others=mends)
+            if mended.outcome.is_safe:
+                return Replay(self._file, self._run, mended, self._where, mends)
+        others = {"logs kept": keeping_logs(self._file), "decisions heard at once": hearing_at_once(self._file)}
+        for words, other in others.items():
+            mended = play_file(POWER_LOSS, other)
+            if mended.outcome.is_safe:
+                return Replay(self._file, self._run, mended, self._where, otherwise=[words])
         return None
-    where = _where(file)
-    for mends in mendings(file):
-        mended = play_file(POWER_LOSS, file, others=mends)
-        if mended.outcome.is_safe:
-            return Replay(file, run, mended, where, mends)
-    others = {"logs kept": keeping_logs(file), "decisions heard at once": hearing_at_once(file)}
-    for words, other in others.items():
-        mended = play_file(POWER_LOSS, other)
-        if mended.outcome.is_safe:
-            return Replay(file, run, mended, where, otherwise=[words])
-    return None
