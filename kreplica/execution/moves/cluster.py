@@ -28,6 +28,17 @@ RateKey = tuple[int, str]
 """Broker and name of the rate."""
 
 
+def sizes_of(logs: Mapping[int, BrokerLogs | str]) -> dict[tuple[str, int, int], int]:
+    """Bytes of each copy by topic, partition and broker, as far as brokers tell; without future ones (KIP-113)."""
+    return {
+        (copy.topic, copy.partition, copy.broker): copy.size
+        for one in logs.values()
+        if isinstance(one, BrokerLogs)
+        for copy in one.replicas
+        if not copy.future
+    }
+
+
 class MoveCluster(Protocol):
     """A cluster whose replicas are moved."""
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from kreplica.errors import ChangeRefusedError
 from kreplica.execution.executor import check_cluster
-from kreplica.execution.moves.cluster import MoveCluster
+from kreplica.execution.moves.cluster import MoveCluster, sizes_of
 from kreplica.execution.moves.directories.stage import DirectoryCheck, brokers_of, check_directory
 from kreplica.execution.moves.plans.change import ReplicaChange
 from kreplica.execution.moves.plans.journal import MOVE_JOURNAL, MoveJournal
@@ -23,7 +23,6 @@ from kreplica.execution.moves.plans.stuck import hindrance
 from kreplica.execution.plan import PartitionKey
 from kreplica.execution.plan_journal import Operation
 from kreplica.planner.reassignment.directories.changed_directory import ChangedDirectory, ReplicaKey
-from kreplica.sources.kafka.log_dirs import BrokerLogs
 
 if TYPE_CHECKING:
     from kreplica.model.snapshot import ClusterSnapshot
@@ -233,13 +232,7 @@ def bytes_left(
     brokers = {broker for change in changes for broker in change.adding}
     brokers |= {leader for leader in leaders.values() if leader is not None and leader >= 0}
     logs = cluster.logs(sorted(brokers), [change.key for change in changes])
-    sizes = {
-        (copy.topic, copy.partition, copy.broker): copy.size
-        for one in logs.values()
-        if isinstance(one, BrokerLogs)
-        for copy in one.replicas
-        if not copy.future
-    }
+    sizes = sizes_of(logs)
     found: dict[PartitionKey, int] = {}
     for change in changes:
         size = sizes.get((*change.key, leaders[change.key] or 0))

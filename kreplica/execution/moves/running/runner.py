@@ -25,6 +25,7 @@ from kreplica.errors import ChangeRefusedError, KreplicaError, UnreachableError
 from kreplica.execution.drift import Trouble, got_worse, trouble
 from kreplica.execution.executor import check_cluster
 from kreplica.execution.moves.clock import Clock
+from kreplica.execution.moves.cluster import sizes_of
 from kreplica.execution.moves.directories.moves import DirectoryMoves, Watch
 from kreplica.execution.moves.directories.stage import DirectoryCheck, DirectoryStage, future_sizes
 from kreplica.execution.moves.plans.change import ReplicaChange
@@ -359,13 +360,7 @@ class _Run:
         brokers |= {change.broker for change in within}
         keys += [key for key in dict.fromkeys(change.key for change in within) if key not in self.asked]
         logs = self.session.cluster.logs(sorted(brokers), keys)
-        sizes = {
-            (copy.topic, copy.partition, copy.broker): copy.size
-            for one in logs.values()
-            if isinstance(one, BrokerLogs)
-            for copy in one.replicas
-            if not copy.future
-        }
+        sizes = sizes_of(logs)
         for key, one in self.asked.items():
             copied = sum(sizes.get((*key, broker), 0) for broker in one.change.adding)
             if copied > one.copied:

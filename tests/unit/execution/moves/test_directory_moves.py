@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from clusters.played_clock import PlayedClock
 from plans.moved import OPTIONS, Moved
 
 from kreplica.config.handle import ClusterHandle
@@ -353,19 +354,6 @@ def test_a_copy_that_comes_no_nearer_is_named(moved: Moved) -> None:
     assert text.startswith("the copy of orders-0 has come no nearer for 6")
     assert text.endswith("900 B/s are written to it, the throttle is 500 B/s for each broker")
     assert "a throttle below what is written, or a slow disk" in found.stopped
-
-
-class PlayedClock:
-    """Time that passes at once."""
-
-    def __init__(self) -> None:
-        self.seconds = 0.0
-
-    def now(self) -> float:
-        return self.seconds
-
-    def sleep(self, seconds: float) -> None:
-        self.seconds += seconds
 
 
 def test_the_way_back_is_the_directory_before(moved: Moved, run: Any) -> None:

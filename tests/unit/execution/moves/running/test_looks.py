@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from clusters.played_clock import PlayedClock
 from plans.moved import OPTIONS, Moved
 
 from kreplica.errors import UnreachableError
@@ -17,19 +18,6 @@ from kreplica.sources.kafka.reassignments import Move
 
 FIRST, SECOND = ("orders", 0), ("orders", 1)
 GOES_ON = Move([1, 2, 4, 3], [4], [3])
-
-
-class PlayedClock:
-    """Time that passes when it is told to."""
-
-    def __init__(self) -> None:
-        self.seconds = 100.0
-
-    def now(self) -> float:
-        return self.seconds
-
-    def sleep(self, seconds: float) -> None:
-        self.seconds += seconds
 
 
 class Paper:
@@ -49,7 +37,7 @@ class Paper:
 
 def looks_of(cluster: Paper, cost: float) -> tuple[Looks, PlayedClock]:
     """Right after a reading of the whole that took so long."""
-    clock = PlayedClock()
+    clock = PlayedClock(100.0)
     looks = Looks(cluster, clock)
     began = clock.now()
     clock.sleep(cost)
@@ -105,7 +93,7 @@ def test_with_nothing_in_flight_the_whole_is_read() -> None:
 @pytest.fixture
 def slow(moved: Moved, monkeypatch: pytest.MonkeyPatch) -> tuple[PlayedClock, list[float], list[float]]:
     """Readings of the whole take 2 s; when they began, and when the controller was asked."""
-    clock, whole, asked = PlayedClock(), list[float](), list[float]()
+    clock, whole, asked = PlayedClock(100.0), list[float](), list[float]()
     snapshot, ongoing = moved.cluster.snapshot, moved.cluster.ongoing
 
     def read() -> Any:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from clusters.played_clock import PlayedClock
 from plans.moved import OPTIONS, Moved
 
 from kreplica.errors import ChangeRefusedError
@@ -63,19 +64,6 @@ def test_a_run_waits_by_the_clock_that_it_is_given(moved: Moved, monkeypatch: py
     assert stopped == "", "what somebody else moves is left out once it has stayed so"
     assert moved.states[0] == "left-out"
     assert clock.seconds >= 60, "a look a minute"
-
-
-class PlayedClock:
-    """A day passes at once."""
-
-    def __init__(self) -> None:
-        self.seconds = 0.0
-
-    def now(self) -> float:
-        return self.seconds
-
-    def sleep(self, seconds: float) -> None:
-        self.seconds += seconds
 
 
 def test_a_change_between_the_look_and_the_request_is_noticed_by_the_request(moved: Moved) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from clusters.generated import partition, snapshot_of
+from clusters.played_clock import PlayedClock
 from plans.moved import OPTIONS, Moved
 
 from kreplica.control.settings import UNANSWERED, EntityType, Operation, SettingChange, SettingResult
@@ -28,17 +29,15 @@ OPERATORS = {
 }
 
 
-class Clock:
+class Clock(PlayedClock):
     """Time that passes only where somebody waits; ``waited`` is called after each wait."""
 
     def __init__(self, waited: Callable[[int], None] = lambda _: None) -> None:
-        self.seconds, self.waits, self._waited = 0.0, 0, waited
-
-    def now(self) -> float:
-        return self.seconds
+        super().__init__()
+        self.waits, self._waited = 0, waited
 
     def sleep(self, seconds: float) -> None:
-        self.seconds += seconds
+        super().sleep(seconds)
         self.waits += 1
         self._waited(self.waits)
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from clusters.played_clock import PlayedClock
 from plans.moved import OPTIONS, Moved
 
 from kreplica.execution.moves.plans.change import ReplicaChange
@@ -25,17 +26,6 @@ from kreplica.planner.reassignment.moves.order import MoveLimits
 MB = 1_000_000
 KEYS = [("orders", number) for number in range(4)]
 TO_4 = [ReplicaChange(*key, (1, 2, 3), (1, 2, 4)) for key in KEYS]
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.seconds = 0.0
-
-    def now(self) -> float:
-        return self.seconds
-
-    def sleep(self, seconds: float) -> None:
-        self.seconds += seconds
 
 
 @pytest.mark.parametrize(
@@ -98,7 +88,7 @@ def test_what_is_written_to_a_replica_that_changes_its_directory_counts_too() ->
 
 def test_what_is_written_is_measured_by_the_leaders_copy(moved: Moved) -> None:
     moved.cluster.start((1, 2, 3), (1, 2, 3), (2, 1, 3), (1, 2, 3), dead=[2], written={"0": 700.0, "1": 0, "2": 9.0})
-    clock = Clock()
+    clock = PlayedClock()
     moved.cluster.clock = clock
     found = measured_writes(moved.cluster, moved.cluster.snapshot(), KEYS[:3], 10.0, clock)
     assert found == {KEYS[0]: 700.0, KEYS[1]: 0.0}, "the leader of the third does not answer"
@@ -135,7 +125,7 @@ def test_a_copy_of_a_partition_that_nobody_writes_to_is_slow_for_another_reason(
 
 
 def test_a_run_names_the_move_that_comes_no_nearer(moved: Moved) -> None:
-    clock = Clock()
+    clock = PlayedClock()
     moved.cluster.clock = clock
     moved.cluster.start((1, 2, 3), written={"0": 2.0 * MB}, copied={"0": 1.0 * MB})
     moved.make({0: (1, 2, 4)}, MoveLimits(moves=1))
