@@ -51,7 +51,7 @@ from kreplica.store.layout import path_segment
 from kreplica.store.selection import Wanted
 from kreplica.store.verification import FileProblem
 from kreplica.system.guard import attempt
-from kreplica.system.stores.locations import Place, place_of, storage_at
+from kreplica.system.stores.locations import Place, is_directory, place_of, storage_at
 from kreplica.system.stores.s3 import S3Place
 from kreplica.system.stores.storage import Storage, unreadable
 from kreplica.system.untrusted_files import input_limit
@@ -197,7 +197,7 @@ LOOK = "look at --since, --until and --cluster"
 
 
 def nothing_wanted(storage: Storage, wanted: Wanted) -> UsageError:
-    """Makes the error of a history that tells nothing of the clusters and the time that are wanted, or nothing."""
+    """Makes the error of a history without a snapshot that is wanted, or without any."""
     name = storage.named("")
     if wanted == _EVERYTHING:
         fix = f"kreplica audit ingest DUMP --into {shlex.quote(name)} adds some"
@@ -253,7 +253,7 @@ def is_history_at(place: Place) -> bool:
         InputError: It is a folder that may not be read.
         OSError: It cannot be looked at.
     """
-    return (not isinstance(place, Path) or place.is_dir()) and is_history(storage_at(place))
+    return (not isinstance(place, Path) or is_directory(place)) and is_history(storage_at(place))
 
 
 def seems_history(place: Place) -> bool:

@@ -22,7 +22,7 @@ from operator import itemgetter
 from pathlib import Path
 from urllib.parse import quote, unquote
 
-from kreplica.system.stores.locations import Place
+from kreplica.system.stores.locations import Place, is_directory
 
 MANIFESTS = "manifests"
 STAGING_PREFIX = ".writing-"
@@ -84,7 +84,7 @@ class Entry:
 def may_hold_snapshots(directory: Path) -> bool:
     """True if a folder has manifests, or may not be looked into: reading it tells why."""
     try:
-        return (directory / MANIFESTS).is_dir()
+        return is_directory(directory / MANIFESTS)
     except PermissionError:
         return True
 

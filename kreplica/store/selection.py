@@ -22,7 +22,7 @@ from kreplica.store.remote import RemoteFiles
 from kreplica.store.verification import FileProblem, problems_of
 from kreplica.system.guard import attempt
 from kreplica.system.pool import all_results
-from kreplica.system.stores.locations import COPIES_AT_ONCE, Place
+from kreplica.system.stores.locations import COPIES_AT_ONCE, Place, is_directory
 from kreplica.system.stores.s3 import S3Place, S3Storage
 from kreplica.system.stores.storage import unreadable
 
@@ -273,7 +273,7 @@ def dump_directories(paths: Iterable[Place]) -> Sequence[Place]:
 
 def _is_folder(path: Path) -> bool:
     try:
-        return path.is_dir()
+        return is_directory(path)
     except PermissionError as error:
         raise unreadable(str(path), error) from None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 from bisect import bisect_left
 from collections.abc import Sequence
 from functools import partial
@@ -20,6 +21,7 @@ from kreplica.system.untrusted_files import read_whole
 Place: TypeAlias = Path | S3Place
 COPIES_AT_ONCE = 16
 _FILE = "file://"
+_NOT_THERE = (errno.ENOENT, errno.ENOTDIR, errno.EBADF, errno.ELOOP)
 
 
 def place_of(text: str | os.PathLike[str] | S3Place) -> Place:
@@ -90,8 +92,28 @@ def names_at(place: Place, first: str = "", end: str = "") -> list[str]:
 
 
 def is_folder(place: Place) -> bool:
-    """True for a folder; in an object store, for what has something below it."""
-    return bool(S3Storage(place).names("")) if isinstance(place, S3Place) else place.is_dir()
+    """True for a folder; in an object store, for what has something below it.
+
+    Raises:
+        OSError: Nobody can tell, as where the folder around it may not be looked into.
+    """
+    return bool(S3Storage(place).names("")) if isinstance(place, S3Place) else is_directory(place)
+
+
+def is_directory(path: Path) -> bool:
+    """True for a folder of this machine. ``Path.is_dir`` says no since Python 3.14 where nobody can tell.
+
+    Raises:
+        OSError: Nobody can tell.
+    """
+    try:
+        return stat.S_ISDIR(path.stat().st_mode)
+    except OSError as error:
+        if error.errno in _NOT_THERE:
+            return False
+        raise
+    except ValueError:  # a name with a zero byte
+        return False
 
 
 def is_file(place: Place) -> bool:

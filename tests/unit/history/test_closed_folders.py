@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from kreplica.history.ingest import ingest
 from kreplica.history.selection import choose, find_cluster, storage_of
 from kreplica.monitoring.snapshots.ingestion import ingest_dumps
 from kreplica.sources.dumps.dump import read_dump
-from kreplica.store.selection import Wanted, select_snapshots
+from kreplica.store.selection import Wanted, dump_directories, select_snapshots
 from kreplica.store.writing import write_snapshot
 from kreplica.system.stores.storage import NOT_ALLOWED, LocalStorage
 
@@ -90,3 +91,13 @@ def test_a_dump_directory_in_a_closed_folder_is_refused(dump: Path, monkeypatch:
         select_snapshots([dump], Wanted())
     with pytest.raises(InputError, match=REFUSED):
         ingest_dumps([dump], dump.parent.parent / "history")
+
+
+def test_a_closed_dump_is_named_where_paths_say_no_of_what_they_may_not_look_at(
+    dump: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As those of Python 3.14 do."""
+    close_directory(monkeypatch, dump.parent)
+    monkeypatch.setattr(Path, "is_dir", os.path.isdir)
+    with pytest.raises(InputError, match=REFUSED):
+        dump_directories([dump])
