@@ -10,8 +10,9 @@ from typing import Any
 
 from waiting import until
 
-from kreplica.errors import SandboxError
+from kreplica.config.handle import ClusterHandle
 from kreplica.sandbox import ProcessState, Sandbox
+from kreplica.sources.kafka.reassignments import read_ongoing
 
 
 def put_in_order(sandbox: Sandbox) -> None:
@@ -23,25 +24,15 @@ def put_in_order(sandbox: Sandbox) -> None:
         elif state is ProcessState.ENDED:
             sandbox.start_broker(broker, wait=False)
     sandbox.wait_for_brokers(sandbox.broker_ids)
+    # In ZooKeeper mode a topic goes when its moves have ended, and stays where one is begun anew at the wrong moment.
+    handle = ClusterHandle("in-order", sandbox.live_bootstrap_servers(), timeout=30)
+    until(lambda: not read_ongoing(handle), "every move to end", 120)
     metadata = sandbox.metadata()
     assert metadata is not None
     for topic in metadata.topics:
         if not topic.startswith("__"):
-            _delete(sandbox, topic)
+            sandbox.delete_topic(topic)
     sandbox.wait_for_healthy()
-
-
-def _delete(sandbox: Sandbox, topic: str) -> None:
-    """Removes a topic. In ZooKeeper mode one with a move under way goes when that ends; nobody answers before."""
-    try:
-        sandbox.delete_topic(topic)
-    except SandboxError as error:
-        until(lambda: _is_gone(sandbox, topic), f"the deletion of {topic}: {error}", 120)
-
-
-def _is_gone(sandbox: Sandbox, topic: str) -> bool:
-    metadata = sandbox.metadata()
-    return metadata is not None and topic not in metadata.topics
 
 
 @contextmanager
