@@ -30,7 +30,6 @@ from kreplica.store.parquet import encode_table
 from kreplica.system.durable_files import make_folders, move, write_new
 from kreplica.system.stores.locations import Place, place_of
 from kreplica.system.stores.s3 import S3Place, S3Storage
-from kreplica.system.stores.storage import is_there
 from kreplica.version import __version__
 
 _DAY_SECONDS = 86_400
@@ -97,8 +96,7 @@ def _write_objects(snapshot: ClusterSnapshot, root: S3Place, name: SnapshotName)
 
 
 def _make_object(storage: S3Storage, path: str, content: bytes) -> None:
-    # After a lost answer it may be there already; a name has a random part, so nobody else makes it.
-    if not storage.create(path, content) and not is_there(storage, path, content):
+    if not storage.create(path, content):
         raise UsageError(f"cannot write {storage.named(path)}", "another program made it meanwhile", "try again")
 
 

@@ -163,7 +163,8 @@ def _name_if_free(draft: Path, path: Path) -> None:
     try:
         os.link(draft, path)
     except FileExistsError:
-        raise
+        if draft.stat().st_nlink < 2:  # over NFS it may be asked for twice, as the first answer was lost: open(2)
+            raise
     except OSError:  # a file system without hard links
         if path.exists() or path.is_symlink():
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST)) from None

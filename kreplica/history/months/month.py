@@ -355,19 +355,12 @@ class Month:
         return manifest
 
     def _commit(self, number: int, manifest: HistoryManifest) -> bool:
-        """Makes the next manifest; False if somebody else made it. After a lost answer one's own is there."""
-        path, content = manifest_path(self.folder, number + 1), encode_manifest(manifest)
-        if not self._storage.create(path, content) and not self._is_there(path, content):
+        """Makes the next manifest; False if somebody else made it, with whatever content."""
+        if not self._storage.create(manifest_path(self.folder, number + 1), encode_manifest(manifest)):
             return False
         with contextlib.suppress(OSError):  # the month is there; files left over do no harm
             self.clear_up()
         return True
-
-    def _is_there(self, path: str, content: bytes) -> bool:
-        try:
-            return self._storage.read(path, len(content)) == content
-        except OSError:  # another one, which is longer
-            return False
 
     def _current(self) -> _Current:
         number = self._newest()

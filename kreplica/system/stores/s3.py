@@ -33,6 +33,8 @@ READ_SECONDS = 30
 _TRIES = 5
 _MARK = ".kreplica"
 _MARK_CONTENT = b"Made to see whether the store makes a file only where none is. It may be removed.\n"
+_WRITER = "kreplica-writer"
+"""Metadata of each file: a random word by which its writer knows it again when the answer to the first try was lost."""
 _REGION = "us-east-1"
 """Region if nothing names one: stores of other makers sign with it."""
 
@@ -166,19 +168,29 @@ class S3Storage:
     def _create(self, path: str, content: bytes) -> bool:
         from botocore.exceptions import ClientError
 
+        where, writer = {"Bucket": self.place.bucket, "Key": self._key(path)}, {_WRITER: secrets.token_hex(8)}
         with self._explained(path) as client:
             for number in range(_TRIES):
                 try:
-                    client.put_object(Bucket=self.place.bucket, Key=self._key(path), Body=content, IfNoneMatch="*")
+                    client.put_object(**where, Body=content, IfNoneMatch="*", Metadata=writer)
                 except ClientError as error:
                     if code_of(error.response) in TAKEN:
-                        return False
+                        return _was_sent_again(error.response) and self._is_of(path, writer)
                     if code_of(error.response) not in IN_CONFLICT:
                         raise
                     time.sleep(0.1 * 2**number)
                 else:
                     return True
         raise UnreachableError(f"{self.named(path)}: others make it at the same time", "", "try again")
+
+    def _is_of(self, path: str, writer: Mapping[str, str]) -> bool:
+        """True if that writer made a file; one that was renewed meanwhile names none."""
+        try:
+            with self._explained(path) as client:
+                found: Mapping[str, Any] = client.head_object(Bucket=self.place.bucket, Key=self._key(path))
+        except FileNotFoundError:
+            return False
+        return bool(found["Metadata"] == writer)
 
     def age(self, path: str) -> float | None:
         """As Storage.age; by the store's clock."""
@@ -282,6 +294,11 @@ def _room_for_copies(folder: Path) -> Iterator[None]:
         raise UsageError(
             f"no room in {folder} for a copy of a file in an object store", os_reason(error), fix
         ) from None
+
+
+def _was_sent_again(response: Mapping[str, Any]) -> bool:
+    """True if botocore had no answer to the request before, which may have been heeded all the same."""
+    return bool(response.get("ResponseMetadata", {}).get("RetryAttempts", 0))
 
 
 def _just_before(key: str) -> str:

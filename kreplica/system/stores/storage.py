@@ -44,7 +44,7 @@ class Storage(Protocol):
         ...
 
     def create(self, path: str, content: bytes) -> bool:
-        """Makes a file that outlives a crash; False if there is one of that name already, whatever is in it."""
+        """Makes a file that outlives a crash; False if somebody else made one of that name, whatever is in it."""
         ...
 
     def age(self, path: str) -> float | None:
@@ -140,11 +140,3 @@ def put(storage: Storage, path: str, content: bytes) -> None:
     while not storage.create(path, content):
         if storage.renew(path):
             return
-
-
-def is_there(storage: Storage, path: str, content: bytes) -> bool:
-    """True if a file has this content: after a lost answer it may be one's own."""
-    try:
-        return storage.read(path, len(content)) == content
-    except OSError:  # none, or one that is longer
-        return False

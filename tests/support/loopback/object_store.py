@@ -121,3 +121,17 @@ ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 from moto.server import main
 main(["-H", "127.0.0.1", "-p", sys.argv[1]])
 """
+
+
+@contextlib.contextmanager
+def losing_first_answers(client: Any, *parts: str) -> Iterator[None]:
+    """Has a client ask a second time for files whose path has one of these parts: their first answers get lost."""
+
+    def is_lost(attempts: int, request_dict: Mapping[str, Any], **_: object) -> float | None:
+        return 0.0 if attempts == 1 and any(part in request_dict["url"] for part in parts) else None
+
+    client.meta.events.register_first("needs-retry.s3.PutObject", is_lost)
+    try:
+        yield
+    finally:
+        client.meta.events.unregister("needs-retry.s3.PutObject", is_lost)

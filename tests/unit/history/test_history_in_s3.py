@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 from histories.folders import StoppedError, candidate, contents
 from histories.observations import observed
-from loopback.object_store import ObjectStore, object_store
+from loopback.object_store import ObjectStore, losing_first_answers, object_store
 
 from kreplica.history.ingest import Candidate, ingest
+from kreplica.system.stores import s3
 from kreplica.system.stores.s3 import S3Place, S3Storage
 from kreplica.system.stores.storage import LocalStorage
 
@@ -115,14 +116,17 @@ def test_a_stop_at_any_change_leaves_what_was_there_or_what_was_to_be(
     assert len(seen) == 2
 
 
+def test_of_the_same_snapshots_one_of_several_at_once_adds_each(place: S3Place) -> None:
+    S3Storage(place).require_conditions()
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda some: ingest(some, S3Storage(place)), [SOME] * 4))
+    assert [one.total("added") + one.total("known") for one in found] == [len(SOME)] * 4
+    assert sum(one.total("added") for one in found) == len(SOME)
+
+
 def test_an_own_manifest_is_known_after_a_lost_answer(started: ObjectStore, place: S3Place, tmp_path: Path) -> None:
     """The store made it, the answer was lost, and the next try is refused because it is there."""
-
-    class Lossy(S3Storage):
-        def create(self, path: str, content: bytes) -> bool:
-            made = super().create(path, content)
-            return False if "manifests" in path and made else made
-
-    found = ingest(SOME, Lossy(place))
+    with losing_first_answers(s3._client(), "manifests"):
+        found = ingest(SOME, S3Storage(place))
     assert (found.total("added"), found.total("known")) == (len(SOME), 0)
     assert counting(started, place, tmp_path / "s3") == in_a_folder(tmp_path / "local", SOME)

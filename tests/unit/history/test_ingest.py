@@ -148,12 +148,15 @@ def test_of_two_at_once_the_second_begins_anew(tmp_path: Path) -> None:
     assert stored_runs(tmp_path) == defined_runs(TODAY)
 
 
-def test_a_lost_answer_is_no_loss(tmp_path: Path) -> None:
-    class Deaf(LocalStorage):
+def test_of_two_with_the_same_snapshots_the_first_has_added_them(tmp_path: Path) -> None:
+    class Overtaken(LocalStorage):
         def create(self, path: str, content: bytes) -> bool:
-            return super().create(path, content) and "manifests" not in path
+            if "manifests" in path:
+                taken_in(tmp_path, TODAY)
+            return super().create(path, content)
 
-    assert ingest([candidate(one) for one in TODAY], Deaf(tmp_path)).total("added") == 3
+    found = ingest([candidate(one) for one in TODAY], Overtaken(tmp_path))
+    assert (found.total("added"), found.total("known")) == (0, 3)
     assert [path.name for path in tmp_path.rglob("manifests/*")] == ["00000001.json"]
 
 

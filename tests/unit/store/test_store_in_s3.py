@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from clusters.generated import partition, snapshot_of
-from loopback.object_store import ObjectStore, object_store
+from loopback.object_store import ObjectStore, losing_first_answers, object_store
 
 from kreplica.errors import InputError, UnreachableError, UsageError
 from kreplica.sources.dumps.dump import read_dump
@@ -18,6 +18,7 @@ from kreplica.store.manifest import read_manifest
 from kreplica.store.reading import list_manifests, read_dump_directory, read_snapshot_files, verify
 from kreplica.store.selection import Wanted, select_snapshots
 from kreplica.store.writing import check_directory, write_snapshot
+from kreplica.system.stores import s3
 from kreplica.system.stores.s3 import S3Place, S3Storage
 
 MORNING = datetime(2026, 3, 1, 8, 0, tzinfo=UTC)
@@ -205,11 +206,10 @@ def test_a_killed_writer_leaves_files_that_nobody_reads(
 
 
 def test_after_a_lost_answer_the_own_file_is_known(place: S3Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    create = S3Storage.create
-    monkeypatch.setattr(S3Storage, "create", lambda *given: create(*given) and False)
-    manifest = write_snapshot(snapshot_of([partition()], cluster_id="aaa"), place)
+    with losing_first_answers(s3._client(), "aaa", "manifests"):
+        manifest = write_snapshot(snapshot_of([partition()], cluster_id="aaa"), place)
     assert len(read_snapshot_files(read_manifest(manifest)).partitions) == 1
-    monkeypatch.setattr(writing, "is_there", lambda *_: False)
+    monkeypatch.setattr(S3Storage, "create", lambda *_: False)
     with pytest.raises(UsageError, match="another program made it"):
         write_snapshot(snapshot_of([partition()], cluster_id="aaa"), place)
 

@@ -160,6 +160,19 @@ def test_a_full_disk_leaves_no_half_file(tmp_path: Path) -> None:
     assert load_contexts(str(contexts), {}) == ContextsFile(contexts, known.contexts, "a")
 
 
+def test_a_file_is_ones_own_after_a_lost_answer_to_its_link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client of NFS asks again when it hears nothing, and is told that the name is taken: by itself."""
+
+    def asked_twice(draft: Path, path: Path) -> None:
+        for _ in range(2):
+            link(draft, path)
+
+    link = os.link
+    monkeypatch.setattr(os, "link", asked_twice)
+    write_whole(tmp_path / "file", b"own", replace=False)
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("file", b"own")]
+
+
 def test_links_stay_and_what_is_no_file_is_written_to(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"old")
     (tmp_path / "link").symlink_to("file")

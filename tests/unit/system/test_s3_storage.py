@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopback.object_store import SECRET, ObjectStore, object_store
+from loopback.object_store import SECRET, ObjectStore, losing_first_answers, object_store
 
 from kreplica.errors import AuthenticationError, ConfigurationError, KreplicaError, UnreachableError, UsageError
 from kreplica.system.redaction import without_secrets
 from kreplica.system.stores import s3
 from kreplica.system.stores.locations import all_on_disk, place_of, storage_at
 from kreplica.system.stores.s3 import S3Place, S3Storage
-from kreplica.system.stores.storage import LocalStorage, is_there, put
+from kreplica.system.stores.storage import LocalStorage, put
 
 
 @pytest.fixture(scope="module")
@@ -48,9 +48,22 @@ def test_a_file_is_made_once_and_read_as_it_was_made(storage: S3Storage, store: 
     assert not storage.create("a b/ü%2F.json", b"second")
     assert storage.read("a b/ü%2F.json", 5) == b"first"
     assert store.contents("fleet", storage.place.prefix + "/") == {"a b/ü%2F.json": b"first"}
-    assert is_there(storage, "a b/ü%2F.json", b"first")
-    assert not is_there(storage, "a b/ü%2F.json", b"firs")
-    assert not is_there(storage, "none", b"")
+
+
+def test_after_a_lost_answer_the_writer_knows_its_own_file(storage: S3Storage) -> None:
+    storage.create("taken", b"same")
+    with losing_first_answers(s3._client(), "own", "taken"):
+        assert storage.create("own", b"same")
+        assert not storage.create("taken", b"same"), "equal bytes of another writer are not one's own"
+    assert storage.read("own", 4) == b"same"
+
+
+def test_a_file_that_is_removed_meanwhile_is_not_ones_own(storage: S3Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+    storage.require_conditions()
+    with losing_first_answers(s3._client(), "gone"), monkeypatch.context() as patched:
+        head = s3._client().head_object
+        patched.setattr(s3._client(), "head_object", lambda **where: (storage.remove("gone"), head(**where))[1])
+        assert not storage.create("gone", b"")
 
 
 def test_of_many_writers_one_wins(storage: S3Storage) -> None:
