@@ -77,7 +77,9 @@ MEASURED = ROOT / "tests" / "mutants_measured.json"
 LEAST = 15
 """Changes that an area is judged by, at least."""
 NEAREST = 4
-"""Test files a change is shown to."""
+"""Test files a change is shown to first."""
+BESIDE = 12
+"""More of them at most, which import its module and stand beside: those of one change have to end in time."""
 SECONDS = 240
 """Of the tests of one change: a loop without end counts as noticed."""
 HEAVY = ("pyarrow.parquet", "rich.console", "typer")
@@ -238,6 +240,7 @@ def nearest(file: str) -> list[str]:
     """The test files that a change is shown to: without those that need a broker, Spark or minutes.
 
     First those in the folder of the same name, whose names have a word of the module's, and that say its command most.
+    After the nearest few come all that import the module and stand beside: below the folder above that of its name.
     """
     far = distances([ROOT / file])
     names = {path: str(path.relative_to(ROOT)) for path in far if path.name.startswith("test_")}
@@ -246,7 +249,14 @@ def nearest(file: str) -> list[str]:
     alike = {path: len({*path.stem.split("_"), path.parent.name} & words) for path in quick}
     said = {path: path.read_text(encoding="utf-8").count(Path(file).stem.replace("_", "-")) for path in quick}
     ordered = sorted(quick, key=lambda path: (-alike[path], far[path], -said[path], _reach(path), names[path]))
-    return [names[path] for path in ordered][:NEAREST]
+    beside = [path for path in ordered[NEAREST:] if far[path] == 1 and _is_beside(path, file)]
+    return [names[path] for path in [*ordered[:NEAREST], *beside[:BESIDE]]]
+
+
+def _is_beside(test: Path, file: str) -> bool:
+    """True below the folder of tests above that of a module's package, or below its own where there is none above."""
+    package = Path(file.removeprefix("kreplica/")).parent.parts
+    return bool(package) and test.is_relative_to(ROOT.joinpath("tests", "unit", *(package[:-1] or package)))
 
 
 def copy(folder: Path) -> None:

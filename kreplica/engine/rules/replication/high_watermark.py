@@ -65,10 +65,10 @@ def leader_high_watermark(high_watermark: int, end_offsets: tuple[int, ...] | li
     lowest = end_offsets[0]
     found = False
     for replica in range(len(end_offsets)):
-        if contains(holding, replica) and (not found or end_offsets[replica] < lowest):
-            lowest = end_offsets[replica]
+        if contains(holding, replica):
+            lowest = min(lowest, end_offsets[replica]) if found else end_offsets[replica]
             found = True
-    return lowest if found and lowest > high_watermark else high_watermark
+    return max(lowest, high_watermark) if found else high_watermark
 
 
 def follower_high_watermark(leader_high_watermark: int, log_start: int, log_end: int) -> int:
@@ -108,6 +108,6 @@ def low_watermark(log_starts: tuple[int, ...] | list[int], live: int, log_start:
     """
     lowest = log_start
     for replica in range(len(log_starts)):
-        if contains(live, replica) and log_starts[replica] < lowest:
-            lowest = log_starts[replica]
+        if contains(live, replica):
+            lowest = min(lowest, log_starts[replica])
     return lowest

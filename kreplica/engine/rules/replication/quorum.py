@@ -21,7 +21,7 @@ def quorum_high_watermark(end_offsets: Sequence[int], epoch_start_offset: int, h
         high_watermark: The previous one; it never decreases.
     """
     majority = sorted(end_offsets, reverse=True)[len(end_offsets) // 2]
-    return majority if majority > epoch_start_offset and majority > high_watermark else high_watermark
+    return max(majority, high_watermark) if majority > epoch_start_offset else high_watermark
 
 
 def quorum_leader(last_epochs: list[int], end_offsets: list[int], voting: int) -> int:
@@ -39,11 +39,11 @@ def quorum_leader(last_epochs: list[int], end_offsets: list[int], voting: int) -
         return NO_LEADER
     best = NO_LEADER
     for voter in range(len(end_offsets)):
-        if contains(voting, voter):
-            later = best != NO_LEADER and last_epochs[voter] > last_epochs[best]
-            same = best != NO_LEADER and last_epochs[voter] == last_epochs[best]
-            if best == NO_LEADER or later or (same and end_offsets[voter] > end_offsets[best]):
-                best = voter
+        if contains(voting, voter) and (
+            best == NO_LEADER
+            or not log_is_up_to_date(last_epochs[best], end_offsets[best], last_epochs[voter], end_offsets[voter])
+        ):
+            best = voter
     return best
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import product
 
 import pytest
 from hypothesis import given
@@ -15,7 +14,6 @@ from kreplica.engine.rules.replication import (
     fetching,
     follower_lag,
     high_watermark,
-    quorum,
 )
 from kreplica.engine.rules.replication.error_codes import ErrorCode
 from kreplica.engine.rules.replication.leader_epoch_cache import (
@@ -296,6 +294,13 @@ def test_an_epoch_that_contradicts_later_ones_takes_their_place() -> None:
     assert (epochs, starts) == ([1, 2], [0, 25])
 
 
+def test_the_latest_epoch_said_again_leaves_what_releases_up_to_2_0_wrote() -> None:
+    """LeaderEpochFileCache.isUpdateNeeded: no entry is removed, not even one that begins where the latest does."""
+    epochs, starts = [1, 2], [5, 5]
+    assign_epoch(epochs, starts, 2, 5)
+    assert (epochs, starts) == ([1, 2], [5, 5])
+
+
 @pytest.mark.parametrize(("power_lost", "kept", "end"), [(False, 0, 10), (True, 0, 4), (True, 3, 7), (True, 99, 10)])
 def test_what_is_left_of_a_log(power_lost: bool, kept: int, end: int) -> None:
     assert durability.recovered_end_offset(10, 4, power_lost, kept) == end
@@ -352,10 +357,3 @@ def test_a_fetch_in_range_begins_in_the_log_or_at_its_end(offset: int, out: bool
 def test_in_2_4_a_risen_high_watermark_is_told_at_once() -> None:
     assert not fetching.follower_fetch_waits(0, False, False, untold=True)
     assert fetching.follower_fetch_waits(0, False, False, untold=False)
-
-
-def test_a_log_is_up_to_date_by_its_last_epoch_and_then_by_its_end() -> None:
-    """OffsetAndEpoch.compareTo: pairs in order."""
-    pairs = list(product(range(3), repeat=2))
-    for own, asked in product(pairs, pairs):
-        assert quorum.log_is_up_to_date(*asked, *own) is (asked >= own)
