@@ -76,10 +76,10 @@ EQUAL = ROOT / "tests" / "mutants.toml"
 MEASURED = ROOT / "tests" / "mutants_measured.json"
 LEAST = 15
 """Changes that an area is judged by, at least."""
-NEAREST = 4
-"""Test files a change is shown to first."""
 BESIDE = 12
-"""More of them at most, which import its module and stand beside: those of one change have to end in time."""
+"""Test files a change is shown to that import its module and stand beside, at most: a change has to end in time."""
+NEAREST = 4
+"""The nearest of all test files, which it is shown to as well."""
 SECONDS = 240
 """Of the tests of one change: a loop without end counts as noticed."""
 HEAVY = ("pyarrow.parquet", "rich.console", "typer")
@@ -239,8 +239,8 @@ def _reach(test: Path) -> int:
 def nearest(file: str) -> list[str]:
     """The test files that a change is shown to: without those that need a broker, Spark or minutes.
 
-    First those in the folder of the same name, whose names have a word of the module's, and that say its command most.
-    After the nearest few come all that import the module and stand beside: below the folder above that of its name.
+    First those that import the module and stand beside it: below the folder above that of its name. Then the nearest:
+    in the folder of the same name, whose names have a word of the module's, and that say its command most.
     """
     far = distances([ROOT / file])
     names = {path: str(path.relative_to(ROOT)) for path in far if path.name.startswith("test_")}
@@ -249,8 +249,8 @@ def nearest(file: str) -> list[str]:
     alike = {path: len({*path.stem.split("_"), path.parent.name} & words) for path in quick}
     said = {path: path.read_text(encoding="utf-8").count(Path(file).stem.replace("_", "-")) for path in quick}
     ordered = sorted(quick, key=lambda path: (-alike[path], far[path], -said[path], _reach(path), names[path]))
-    beside = [path for path in ordered[NEAREST:] if far[path] == 1 and _is_beside(path, file)]
-    return [names[path] for path in [*ordered[:NEAREST], *beside[:BESIDE]]]
+    beside = [path for path in ordered if far[path] == 1 and _is_beside(path, file)][:BESIDE]
+    return [names[path] for path in dict.fromkeys((*beside, *ordered[:NEAREST]))]
 
 
 def _is_beside(test: Path, file: str) -> bool:

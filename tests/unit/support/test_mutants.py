@@ -117,3 +117,19 @@ def test_functions_of_one_name_each_keep_their_own_code(tmp_path: Path, monkeypa
     mutants.put_in(mutants.Change("names_twice.py", 1, "", "", changed))
     one.value = 5
     assert (one.first(), one.second(), one.value) == (1, 2, 4)
+
+
+@pytest.mark.parametrize(
+    ("file", "test", "beside"),
+    [
+        ("kreplica/engine/rules/replication/quorum.py", "engine/rules/replication/test_quorum_rules.py", True),
+        ("kreplica/engine/rules/replication/quorum.py", "engine/rules/test_rule_limits.py", True),
+        ("kreplica/engine/rules/replication/quorum.py", "engine/explorer/test_model_rules.py", False),
+        ("kreplica/model/snapshot.py", "model/test_snapshot.py", True),
+        ("kreplica/model/snapshot.py", "fleet/test_snapshot.py", False),
+        ("commands/audit/sample.py", "commands/audit/test_incidents_screen.py", True),
+        ("kreplica/errors.py", "test_errors.py", False),
+    ],
+)
+def test_tests_stand_beside_a_module_below_the_folder_above_its_own(file: str, test: str, beside: bool) -> None:
+    assert mutants._is_beside(mutants.ROOT / "tests" / "unit" / test, file) is beside

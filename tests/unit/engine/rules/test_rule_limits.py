@@ -16,7 +16,13 @@ from kreplica.engine.rules.groups.member_heartbeats import names_assignment
 from kreplica.engine.rules.groups.offset_commit import transactional_offset_wins
 from kreplica.engine.rules.replication.durability import flush_does_something
 from kreplica.engine.rules.replication.error_codes import ErrorCode
-from kreplica.engine.rules.replication.fetching import consumer_fetch_waits, follower_fetch_waits
+from kreplica.engine.rules.replication.fetching import (
+    answer_counts,
+    consumer_fetch_waits,
+    follower_fetch_waits,
+    stops_fetching,
+)
+from kreplica.engine.rules.replication.follower_reads import preferred_read_replica_expired, readable_until
 from kreplica.engine.rules.replication.high_watermark import delete_records_error, delete_records_waits
 from kreplica.engine.rules.replication.leader_and_isr import takes_leader, takes_state
 from kreplica.engine.rules.replication.leader_epoch_cache import first_at_or_above
@@ -113,6 +119,42 @@ def test_a_followers_fetch_waits_for_something_to_tell(
     assert follower_fetch_waits(available, refused, diverging, untold) is not any(
         (available, refused, diverging, untold)
     )
+
+
+@pytest.mark.parametrize(("follows_in", "dropped"), list(product((4, 5, 6), (False, True))))
+def test_an_answer_from_another_leader_epoch_counts_until_2_1_0(follows_in: int, dropped: bool) -> None:
+    """AbstractFetcherThread.maybeTruncate of 2.1.1 (KAFKA-7786): an answer to a question that was asked in epoch 5."""
+    assert answer_counts(5, follows_in, dropped) is not (dropped and follows_in != 5)
+
+
+@pytest.mark.parametrize("error", ErrorCode)
+def test_a_follower_waits_only_once_its_leader_knows_a_later_epoch(error: ErrorCode) -> None:
+    """AbstractFetcherThread: onPartitionFenced for FENCED_LEADER_EPOCH, any other error is tried again in a while."""
+    assert stops_fetching(error) is (error.name == "FENCED_LEADER_EPOCH")
+
+
+@pytest.mark.parametrize(
+    ("fetch_offset", "last_fetchable", "expected"),
+    [
+        (2, 7, (ErrorCode.OFFSET_OUT_OF_RANGE, 2)),
+        (3, 7, (ErrorCode.NONE, 7)),
+        (7, 7, (ErrorCode.NONE, 7)),
+        (9, 7, (ErrorCode.NONE, 9)),  # UnifiedLog.read: an empty answer
+        (10, 7, (ErrorCode.OFFSET_OUT_OF_RANGE, 10)),
+        (5, 4, (ErrorCode.NONE, 5)),
+    ],
+)
+def test_a_consumer_is_served_within_the_log_up_to_what_is_committed(
+    fetch_offset: int, last_fetchable: int, expected: tuple[ErrorCode, int]
+) -> None:
+    """A log from 3 to 9."""
+    assert readable_until(fetch_offset, 3, last_fetchable, 9) == expected
+
+
+@pytest.mark.parametrize(("now", "expired"), [(0, False), (399, False), (400, False), (401, True)])
+def test_a_choice_of_replica_expires_after_its_time(now: int, expired: bool) -> None:
+    """SubscriptionState.TopicPartitionState.preferredReadReplica: timeMs > preferredReadReplicaExpireTimeMs."""
+    assert preferred_read_replica_expired(now, 100, 300) is expired
 
 
 @pytest.mark.parametrize(("offset", "deleted"), [(-2, False), (-1, False), (0, True), (7, True), (8, False)])
