@@ -14,6 +14,7 @@ from histories.logs import KEYS, LED, Log, taken_in
 from histories.observations import observed
 from hypothesis import given
 from hypothesis import strategies as st
+from suite.second_python import first_on_each
 
 from kreplica.history.ingest import ingest
 from kreplica.history.model import Key, Observation, fold
@@ -116,7 +117,7 @@ def one_by_one(storage: Storage, slices: Sequence[LogSlice], begun: list[LogSlic
         taken_in(storage, [one])
 
 
-@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("after", first_on_each([False, True]))
 def test_a_stop_at_any_change_loses_and_doubles_nothing(tmp_path: Path, after: bool) -> None:
     slices = [LED.slice(1, 3), LED.slice(0, 2)]
     whole, counted = tmp_path / "whole", StoppingStorage(tmp_path / "counted")

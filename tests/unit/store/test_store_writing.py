@@ -159,6 +159,7 @@ CRASHING_WRITER = textwrap.dedent(
 )
 
 
+@pytest.mark.one_python
 def test_a_crash_at_any_step_leaves_a_whole_snapshot_or_none(tmp_path: Path) -> None:
     """Each system call that changes the directory is a step, found by Python's audit hooks."""
     support = tmp_path / "support"

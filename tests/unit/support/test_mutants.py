@@ -51,6 +51,7 @@ def test_the_same_seed_draws_the_same_changes() -> None:
     assert all(file.startswith("kreplica/store/") for file, _, _ in first)
 
 
+@pytest.mark.one_python
 def test_every_change_of_a_file_is_among_those_that_are_drawn_and_one_at_a_time() -> None:
     file = "kreplica/engine/rules/controller/isr.py"
     changes = mutants.every(file)
@@ -80,6 +81,7 @@ def test_the_share_is_of_all_changes() -> None:
     assert mutants.noticed({"changes": [{"by": "a"}, {"by": None}, {"by": "no end"}, {"by": "b"}]}) == 0.75
 
 
+@pytest.mark.one_python
 def test_every_change_that_changes_nothing_has_its_reason_and_is_not_drawn() -> None:
     entries = tomllib.loads(mutants.EQUAL.read_text(encoding="utf-8")).get("equal", [])
     assert all(set(one) == {"file", "before", "after", "reason"} and one["reason"] for one in entries)

@@ -92,6 +92,7 @@ def first_that_breaks(invariant: Invariant, seeds: int) -> int | None:
     return None
 
 
+@pytest.mark.one_python
 def test_random_runs_break_it_where_duplicates_are_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leadership, "duplicate_offset", lambda *_: -1)
     monkeypatch.setattr(transaction_append, "sequence_error", lambda *_: ErrorCode.NONE)

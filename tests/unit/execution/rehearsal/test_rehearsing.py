@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from clusters.generated import partition, snapshot_of
 from plans.rehearsed import BROKERS, cluster, plan_for, rehearsal, staged
+from suite.second_python import first_on_each
 
 from kreplica.engine.fault_plan import At, Crash, Step
 from kreplica.engine.setup import SECOND
@@ -33,7 +34,7 @@ def failing(found: Rehearsal, seeds: range = SEEDS) -> list[Verdict]:
 # -- what a plan does to records
 
 
-@BOTH_MODES
+@pytest.mark.parametrize("version", first_on_each(["4.1", "3.9"]))
 def test_a_safe_plan_loses_nothing_when_one_broker_fails(version: str) -> None:
     found = rehearsal(cluster(THREE, (2, 3, 1)), {0: (1, 2, 4), 1: (5, 3, 6)}, version)
     verdicts = rehearse(found, SEEDS, processes=1)

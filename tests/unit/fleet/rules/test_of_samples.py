@@ -102,6 +102,7 @@ def test_a_disk_with_time_left_says_nothing(cluster: PlantedCluster, days: float
     assert judged(cluster, "disk-filling") == []
 
 
+@pytest.mark.one_python
 def test_only_the_week_before_counts(cluster: PlantedCluster) -> None:
     fill(cluster, 4, left=50, a_day=100)
     cluster.snapshot(7 * 24)

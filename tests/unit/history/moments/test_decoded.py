@@ -9,6 +9,7 @@ import pytest
 from histories.clusters import PlantedCluster, ingest_into
 from histories.folders import moment
 from histories.observations import HOUR, MARCH
+from suite.second_python import first_on_each
 
 from kreplica import ingest_dumps
 from kreplica.formats.metadata_log.files import Replay, find_metadata
@@ -42,7 +43,7 @@ def storage(tmp_path: Path) -> LocalStorage:
     return found
 
 
-@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize("order", first_on_each([1, -1]))
 def test_moments_that_share_are_as_each_by_itself(storage: LocalStorage, order: int) -> None:
     decoded = DecodedMonths()
     for hour in [*range(10)][::order]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from engine.overtaken_heartbeats import FAULTS, LATE, STALE, way
+from suite.second_python import first_on_each
 
 from kreplica.engine.checkers.groups.owners import owned_twice
 from kreplica.engine.explorer.model import Taken
@@ -37,7 +38,7 @@ def played(name: str, steps: list[Taken], invariant: str = "owned-once") -> Repl
     return replays_of(model, {invariant: steps}).get(invariant)
 
 
-@pytest.mark.parametrize("name", KAFKA)
+@pytest.mark.parametrize("name", first_on_each(KAFKA, first=1))
 def test_a_run_goes_as_the_counterexample_does_and_a_partition_is_owned_twice(name: str) -> None:
     steps = steps_of(name)
     assert not owned_once(steps[-1].state)  # type: ignore[arg-type]
@@ -89,6 +90,7 @@ def test_what_no_plan_can_have_is_not_played(name: str, steps: str) -> None:
     assert played(name, steps_of(name, steps)) is None
 
 
+@pytest.mark.one_python
 def test_the_page_links_to_every_run() -> None:
     """Plans as they are saved, named by model and invariant; none is left over."""
     written = {}

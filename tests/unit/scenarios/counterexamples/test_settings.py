@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import pytest
 from engine.counterexample_steps import taken
+from suite.second_python import first_on_each
 
 from kreplica.engine.explorer.model import Model, Taken
 from kreplica.engine.explorer.models.one_partition.trace import broker_of
@@ -177,6 +178,7 @@ def test_a_log_that_is_lost_is_a_disk_that_is_empty_when_its_broker_starts(case:
     assert leaders(found.run.events)[-1] == leaders(events_of(model.initial, steps))[-1]
 
 
+@pytest.mark.one_python
 def test_a_new_disk_takes_away_who_is_eligible_up_to_4_2() -> None:
     """Broker 2 has the record and is eligible, until broker 1 is back with a new disk and tells its directory."""
     model = model_of(FORGETFUL, ALL_CRASH._replace(losses=1, stops=0))
@@ -274,7 +276,7 @@ HELD_BACK = {
 }
 
 
-@pytest.mark.parametrize("case", HELD_BACK)
+@pytest.mark.parametrize("case", first_on_each(HELD_BACK))
 def test_a_broker_that_hears_late_or_does_not_fetch_loses_its_links_meanwhile(case: str) -> None:
     (name, bounds), choices, mends = HELD_BACK[case]
     model = model_of(name, bounds)

@@ -10,6 +10,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from suite.second_python import first_on_each
 
 from kreplica.engine.explorer.compiled import search as compiled_search
 from kreplica.engine.explorer.explored import retraced
@@ -32,7 +33,7 @@ COUNTED = {
 }
 
 
-@pytest.mark.parametrize("bounds", COUNTED)
+@pytest.mark.parametrize("bounds", first_on_each(COUNTED))
 def test_every_state_is_found_once_and_the_high_watermark_is_valid(bounds: AsyncBounds) -> None:
     model = model_of("async-isr", bounds)
     found = search(model, model.invariants, PLENTY)
