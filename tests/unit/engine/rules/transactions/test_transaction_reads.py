@@ -140,6 +140,12 @@ def test_what_is_not_transactional_is_delivered_whoever_aborts() -> None:
     assert delivered_batches(batches, aborted) == (batches[1],)
 
 
+def test_what_a_producer_writes_behind_its_abort_marker_is_delivered() -> None:
+    """CompletedFetch.nextFetchedRecord: the marker takes the producer out of those whose batches are left out."""
+    batches = [FetchedBatch(0, 0, 7, True), FetchedBatch(1, 1, 7, True, True, True), FetchedBatch(2, 2, 7, True)]
+    assert delivered_batches(batches, [AbortedTransaction(7, 0, 1, 2)]) == (batches[2],)
+
+
 def test_the_offset_that_the_index_keeps_with_an_aborted_transaction() -> None:
     """ProducerStateManager.lastStableOffset: the first open transaction of another producer, or behind the marker."""
     assert transaction_index_lso([], 7) == 8
