@@ -24,7 +24,7 @@ def brokers_changed(known: dict[int, int], registered: dict[int, int]) -> tuple[
     """
     new = tuple(sorted(broker for broker in registered if broker not in known))
     gone = tuple(sorted(broker for broker in known if broker not in registered))
-    bounced = tuple(sorted(broker for broker in known if registered.get(broker, -1) > known[broker]))
+    bounced = tuple(sorted(broker for broker in known if broker in registered and registered[broker] > known[broker]))
     return new, gone, bounced
 
 

@@ -12,7 +12,7 @@ from kreplica.engine.rules.controller.reassignment import MustLive, zookeeper_mi
 from kreplica.engine.rules.groups.coordinator_partition import coordinator_partition
 from kreplica.engine.rules.groups.group_epochs import JOIN_EPOCH
 from kreplica.engine.rules.groups.group_membership import GroupState, validate_member, validate_sync
-from kreplica.engine.rules.groups.member_heartbeats import names_assignment
+from kreplica.engine.rules.groups.member_heartbeats import names_assignment, names_partitions
 from kreplica.engine.rules.groups.offset_commit import transactional_offset_wins
 from kreplica.engine.rules.replication.durability import flush_does_something
 from kreplica.engine.rules.replication.error_codes import ErrorCode
@@ -210,6 +210,12 @@ def test_an_assignment_is_named_to_whoever_joins_or_asks_for_all_or_has_another(
     sent: int, full: bool, assigned: int
 ) -> None:
     assert names_assignment(sent, full, 0b01, assigned) is not (sent == 5 and not full and assigned == 0b01)
+
+
+@pytest.mark.parametrize(("joins", "before"), list(product((False, True), repeat=2)))
+def test_partitions_are_named_by_whoever_joins_or_has_not_named_them(joins: bool, before: bool) -> None:
+    """ConsumerHeartbeatRequestManager.HeartbeatState.buildRequestData: a full request, or one that has changed."""
+    assert names_partitions(joins, before) is (joins or not before)
 
 
 @pytest.mark.parametrize(("committed", "wins"), [(None, True), (4, True), (5, False), (6, False)])

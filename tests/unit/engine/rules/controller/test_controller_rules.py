@@ -12,12 +12,16 @@ from plain.controllers import NONE, Partition, ZooKeeperController
 from kreplica.engine.rules.controller import (
     broker_failure,
     broker_registration,
+    controlled_shutdown,
     controller_election,
     leader_epoch_bump,
     unclean_election,
     zookeeper_isr,
 )
+from kreplica.engine.rules.controller.balance import kraft_passes, zookeeper_balances
 from kreplica.engine.rules.controller.elections import zookeeper_leader_for_offline
+from kreplica.engine.rules.controller.elr_index import listed, unlisted
+from kreplica.engine.rules.controller.zookeeper_session import session_is_over
 from kreplica.engine.rules.replication import log_directory, quorum
 
 REPLICAS = [0, 1, 2, 3]
@@ -317,3 +321,57 @@ def test_when_unclean_elections_are_looked_for_and_how_long_a_leader_recovers(
     assert unclean_election.zookeeper_reacts_to_setting(first, second) is (second and not first)
     recovers = True if first else second and not third
     assert unclean_election.recovering_after(first, second, third) is recovers
+
+
+@pytest.mark.parametrize(
+    ("non_preferred", "preferred", "balances"), [(0, 10, False), (1, 10, False), (2, 19, True), (2, 20, False)]
+)
+def test_zookeepers_controller_balances_above_the_ratio(non_preferred: int, preferred: int, balances: bool) -> None:
+    """KafkaController.checkAndTriggerAutoLeaderRebalance: imbalanceRatio > percentage / 100, here 10 %."""
+    assert zookeeper_balances(non_preferred, preferred, 10) is balances
+
+
+@pytest.mark.parametrize(("electable", "passes"), [(0, 0), (1, 1), (1_000, 1), (1_001, 2), (3_000, 3)])
+def test_krafts_controller_balances_a_thousand_partitions_a_pass(electable: int, passes: int) -> None:
+    assert kraft_passes(electable) == passes
+
+
+@pytest.mark.parametrize(("now", "over"), [(5, False), (6, True), (7, True)])
+def test_a_session_of_zookeeper_ends_at_its_deadline(now: int, over: bool) -> None:
+    """ExpiryQueue.poll gives a bucket out unless now < its expiration time."""
+    assert session_is_over(now, 6) is over
+
+
+@pytest.mark.parametrize(
+    ("entries", "partition", "left"),
+    [
+        ((3,), 3, ()),
+        ((3, 1, 2), 1, (3, 2)),
+        ((3, 1, 3), 3, (1, 0)),  # both go, and one of the places of int[] stays 0
+        ((3, 3), 3, (0,)),
+        ((1, 3, 3, 3), 3, (1, 0, 0)),
+    ],
+)
+def test_the_list_of_elrs_gets_one_shorter_whatever_it_loses(
+    entries: tuple[int, ...], partition: int, left: tuple[int, ...]
+) -> None:
+    """BrokersToElrs.remove copies the others into a new int[length - 1]; add appends."""
+    assert unlisted(entries, partition) == left
+    assert listed(entries, partition) == (*entries, partition)
+
+
+@pytest.mark.parametrize(
+    ("leader", "replicas", "isr", "expected"),
+    [
+        (0, 0b01, 0b01, (0, 0b01)),  # nobody else can lead
+        (0, 0b11, 0b11, (1, 0b10)),
+        (1, 0b11, 0b11, (1, 0b10)),
+        (0, 0b11, 0b01, (0, 0b01)),
+        (1, 0b01, 0b11, (1, 0b11)),  # one replica is left alone, even where the ISR has another (KAFKA-9672)
+    ],
+)
+def test_a_broker_that_is_asked_to_stop_gives_up_what_has_another_replica(
+    leader: int, replicas: int, isr: int, expected: tuple[int, int]
+) -> None:
+    """KafkaController.doControlledShutdown looks at partitions with a replication factor above 1."""
+    assert controlled_shutdown.zookeeper_controlled_shutdown(0, leader, replicas, isr, 0b11, 0b01) == expected

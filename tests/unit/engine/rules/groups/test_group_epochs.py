@@ -67,6 +67,22 @@ def test_a_member_that_has_revoked_may_have_to_revoke_again() -> None:
     assert after == Member(MemberState.UNREVOKED_PARTITIONS, 11, 0b001, 0b010)
 
 
+@pytest.mark.parametrize(
+    ("owned", "expected"),
+    [
+        (None, Member(MemberState.UNREVOKED_PARTITIONS, 10, 0b110, 0b001)),  # it may own what it has to revoke
+        (0b111, Member(MemberState.UNREVOKED_PARTITIONS, 10, 0b110, 0b001)),
+        (0b001, Member(MemberState.UNREVOKED_PARTITIONS, 10, 0b110, 0b001)),
+        (0b110, Member(MemberState.STABLE, 11, 0b110, 0)),
+        (0b000, Member(MemberState.STABLE, 11, 0b110, 0)),
+    ],
+)
+def test_a_member_that_does_not_own_what_it_has_to_revoke_goes_on_at_once(owned: int | None, expected: Member) -> None:
+    """CurrentAssignmentBuilder.computeNextAssignment: ownsRevokedPartitions."""
+    before = Member(MemberState.STABLE, 10, 0b111, 0)
+    assert group_epochs.reconcile(before, 0b110, 11, owned, 0b111) == expected
+
+
 @pytest.mark.parametrize("rejoins", [False, True])
 @pytest.mark.parametrize(
     ("sent", "owned", "expected"),
