@@ -125,3 +125,20 @@ def test_striped_placements_are_spread_as_in_kafka() -> None:
         (3, 1): 19,
         (3, 2): 11,
     }
+
+
+@pytest.mark.parametrize("factor", [0, 4])
+def test_there_is_one_replica_at_least_and_at_most_one_a_broker(factor: int) -> None:
+    """AdminUtils and StripedReplicaPlacer throw InvalidReplicationFactorException; callers ask no such thing."""
+    with pytest.raises(AssertionError, match="as many brokers as replicas"):
+        place_rack_unaware((1, 2, 3), 1, factor, 0, 0)
+    with pytest.raises(AssertionError, match="as many brokers as replicas"):
+        place_rack_aware(THREE, 1, factor, 0, 0)
+    with pytest.raises(AssertionError, match="as many brokers as replicas"):
+        place_striped(THREE, (), 1, factor, MockRandom().next_int)
+
+
+def test_nothing_is_placed_while_all_brokers_are_fenced() -> None:
+    """StripedReplicaPlacer.throwInvalidReplicationFactorIfZero, when all brokers are fenced."""
+    with pytest.raises(AssertionError, match="somebody has to lead"):
+        place_striped(THREE, (1, 2, 3), 1, 1, MockRandom().next_int)

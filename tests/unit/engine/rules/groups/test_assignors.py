@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kreplica.engine.rules.groups.assignors import (
+    Assignment,
     cooperative_adjustment,
     even_assignment,
     member_order,
@@ -227,3 +230,12 @@ def test_who_has_too_much_keeps_low_numbers_and_of_equal_ones_the_first_topic() 
     owned = {"a": [("u", 1), ("u", 0), ("t", 0)], "b": []}
     assert sticky_assignor(owned, {"t": 1, "u": 2}) == {"a": (("t", 0), ("u", 0)), "b": (("u", 1),)}
     assert sticky_assignor(owned, {"t": 1, "u": 1}) == {"a": (("t", 0),), "b": (("u", 0),)}
+
+
+@pytest.mark.parametrize("assign", [sticky_assignor, uniform_assignor])
+def test_who_reads_other_topics_keeps_what_it_has_of_each(assign: Callable[..., Assignment]) -> None:
+    """GeneralAssignmentBuilder and UniformHeterogeneousAssignmentBuilder begin with what is assigned already."""
+    owned = {"a": held("tp1 up1"), "b": held("tp0"), "c": held("up0")}
+    subscriptions = {"a": ("t", "u"), "b": ("t",), "c": ("u",)}
+    answer = even_assignment(assign, owned, subscriptions, {"t": 2, "u": 2})
+    assert {member: set(has) for member, has in answer.items()} == {member: set(has) for member, has in owned.items()}

@@ -130,6 +130,7 @@ def test_a_member_joins_again(state: str, leader: bool, changed: bool, expected:
 
 def test_generations_and_who_is_waited_for() -> None:
     assert group_membership.next_generation(4, 2) == (5, GroupState.COMPLETING_REBALANCE)
+    assert group_membership.next_generation(4, 1) == (5, GroupState.COMPLETING_REBALANCE)
     assert group_membership.next_generation(4, 0) == (5, GroupState.EMPTY)
     assert group_membership.all_members_joined(2, 2, 0)
     assert not group_membership.all_members_joined(2, 1, 0)
