@@ -153,6 +153,8 @@ def test_the_first_rebalance_waits_for_latecomers() -> None:
 def test_timers_run_out_at_their_time() -> None:
     assert not group_membership.expired(44_999, 0, 45_000)
     assert group_membership.expired(45_000, 0, 45_000)
+    assert not group_membership.expired(49_999, 5_000, 45_000)
+    assert group_membership.expired(50_000, 5_000, 45_000)
 
 
 @pytest.mark.parametrize(
