@@ -17,6 +17,7 @@ import shutil
 import sys
 from collections.abc import Callable, Collection, Iterator
 from enum import EnumType
+from functools import partial
 from pathlib import Path
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
@@ -70,17 +71,21 @@ class Compiler:
 
     def kept(self, function: FunctionType) -> Callable[..., Any]:
         """A function that Python calls; without a closure, so that its code can be kept in the folder."""
-        numba: Any = importlib.import_module("numba")
         if self._folder is None:
-            alone: Callable[..., Any] = numba.njit(self._linked(function), no_cfunc_wrapper=True)
-            return alone
+            return self._alone(function)
+        numba: Any = importlib.import_module("numba")
         before = numba.config.CACHE_DIR
         numba.config.CACHE_DIR = str(self._folder)  # numba asks for it here, not when it compiles
         try:
-            kept: Callable[..., Any] = numba.njit(self._linked(function), cache=True, no_cfunc_wrapper=True)
+            kept = numba.njit(self._linked(function), cache=True, no_cfunc_wrapper=True)
         finally:
             numba.config.CACHE_DIR = before
-        return kept
+        return _Kept(kept, self._folder, partial(self._alone, function))
+
+    def _alone(self, function: FunctionType) -> Callable[..., Any]:
+        numba: Any = importlib.import_module("numba")
+        alone: Callable[..., Any] = numba.njit(self._linked(function), no_cfunc_wrapper=True)
+        return alone
 
     def _linked(self, function: FunctionType) -> FunctionType:
         """A copy whose globals and cells name compiled functions."""
@@ -93,6 +98,36 @@ class Compiler:
 
     def _value(self, value: Any) -> Any:
         return self.compiled(value) if isinstance(value, FunctionType) else value
+
+
+class _Kept:
+    """A function whose code is kept, and compiled for this process alone if what is kept cannot be used.
+
+    Args:
+        function: As numba makes it, with its code in the folder.
+        folder: The folder. It is deleted with code that cannot be read, so that the next process keeps its own.
+        alone: Makes the same function without a folder.
+    """
+
+    def __init__(self, function: Any, folder: Path, alone: Callable[[], Callable[..., Any]]) -> None:
+        self._kept, self._folder, self._alone = function, folder, alone
+        self._called: Callable[..., Any] | None = None
+
+    def __call__(self, *arguments: Any) -> Any:
+        if self._called is None:
+            self._called = self._loaded(arguments)
+        return self._called(*arguments)
+
+    def _loaded(self, arguments: tuple[Any, ...]) -> Callable[..., Any]:
+        numba: Any = importlib.import_module("numba")
+        function: Callable[..., Any] = self._kept
+        try:
+            self._kept.compile(tuple(map(numba.typeof, arguments)))
+        except Exception:  # a damaged file shows as whatever pickle and LLVM make of it, a full disk as OSError
+            if not self._kept.overloads:  # otherwise it was compiled, and only could not be kept
+                shutil.rmtree(self._folder, ignore_errors=True)
+                function = self._alone()
+        return function
 
 
 def called_by_one(*functions: FunctionType) -> set[FunctionType]:

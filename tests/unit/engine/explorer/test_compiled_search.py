@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import inspect
 import os
 import subprocess
@@ -18,7 +19,13 @@ from engine.small_models import Counters, counters, one_more, two_more
 from kreplica.engine.explorer import plain_search
 from kreplica.engine.explorer.compiled import search as compiled_search
 from kreplica.engine.explorer.compiled.build import linked
-from kreplica.engine.explorer.compiled.compiler import KEPT_FOLDERS, called_by_one, code_folder, digest
+from kreplica.engine.explorer.compiled.compiler import (
+    KEPT_FOLDERS,
+    Compiler,
+    called_by_one,
+    code_folder,
+    digest,
+)
 from kreplica.engine.explorer.explored import Explored, Progress
 from kreplica.engine.explorer.layout import Field, Layout, OutOfRangeError
 from kreplica.engine.explorer.model import Model
@@ -90,6 +97,45 @@ def test_an_edited_rule_changes_the_verdict_and_the_same_rule_finds_its_code_aga
     assert code
     assert [found(2), found(1)] == [by_twos, by_ones]
     assert kept(folder) == code
+
+
+def damage(path: Path, content: bytes) -> None:
+    if content == b"a folder":
+        path.unlink()
+        path.mkdir()
+    else:
+        path.write_bytes(content)
+
+
+@pytest.mark.parametrize("which", ["*.nbi", "*.nbc"])
+@pytest.mark.parametrize("content", [b"", b"garbage\n", bytes(4096), b"a folder"])
+def test_kept_code_that_is_damaged_is_compiled_anew_and_kept_the_next_time(
+    which: str, content: bytes, folder: Path
+) -> None:
+    """Each call is that of another compiler, as in a process of its own."""
+
+    def called() -> int:
+        answer: int = Compiler(folder).kept(one_more)(6)
+        return answer
+
+    assert called() == 7
+    whole = kept(folder)
+    for path in [path for path in whole if path.match(which)]:
+        damage(path, content)
+    assert [called(), called()] == [7, 7]
+    mended = kept(folder)
+    assert {path.name for path in mended} == {path.name for path in whole}
+    assert called() == 7
+    assert kept(folder) == mended
+
+
+def test_code_that_cannot_be_kept_is_used(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "replace", full)
+    assert Compiler(folder).kept(one_more)(6) == 7
+    assert kept(folder) == {}
 
 
 def test_the_code_of_a_function_whose_module_has_moved_is_not_taken() -> None:
