@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 import typer
@@ -69,9 +70,10 @@ def prove(
     bounds = bounds_of(asked.model, size, faults, settings)
     memory = parse_size(search.memory, "--memory")
     with Progress() as line:
+        begun = time.monotonic()
 
         def report(explored: Explored) -> None:
-            line.say(progress_line(explored))
+            line.say(progress_line(explored, time.monotonic() - begun))
 
         proof = whatif_prove(asked.model, bounds, invariants, symmetry=search.symmetry, memory=memory, report=report)
     replays = replays_of(proof.model, proof.steps)

@@ -18,9 +18,15 @@ if TYPE_CHECKING:
     from kreplica.scenarios.counterexamples.replay import Replay
 
 
-def progress_line(explored: Progress) -> str:
-    """A search that goes on, in a line."""
-    return f"{explored.distinct:,} states, {explored.waiting:,} to go on from, level {explored.depth}"
+def progress_line(explored: Progress, seconds: float) -> str:
+    """A search that goes on, in a line, with its speed so far.
+
+    Args:
+        explored: How far it is.
+        seconds: How long it has taken.
+    """
+    rate = f", {explored.distinct / seconds:,.0f} states/s" if seconds > 0 else ""
+    return f"{explored.distinct:,} states{rate}, {explored.waiting:,} to go on from, level {explored.depth}"
 
 
 def show(
@@ -75,7 +81,8 @@ def _next(proof: Proof, plan: Path | None, played: Sequence[str] | None) -> list
 def _show_verdict(proof: Proof, console: Console) -> None:
     told = ", ".join(one.name for one in proof.invariants)
     alike = " up to exchange of brokers" if proof.model.symmetry is not None else ""
-    size = f"{proof.found.distinct:,} states{alike} on {counted(proof.found.depth, 'level')}"
+    states = "state" if proof.found.distinct == 1 else "states"
+    size = f"{proof.found.distinct:,} {states}{alike} on {counted(proof.found.depth, 'level')}"
     if proof.holds:
         print_verdict(console, "HOLDS", "green", f"{told} of {proof.model.name}: {size}, all that there are")
     elif proof.holds is None:

@@ -152,7 +152,12 @@ def _require_records(name: str, records: int) -> None:
 def _kraft_model(name: str, bounds: KraftBounds) -> Model:
     _require_records(name, bounds.records)
     if not 0 < bounds.min_isr <= bounds.isr <= bounds.replicas:
-        raise UsageError("of the replicas so many are in sync as min ISR asks for at least, at most all")
+        raise UsageError(
+            f"{counted(bounds.isr, 'replica')} cannot be in sync at first, of {bounds.replicas} with min ISR"
+            f" {bounds.min_isr}",
+            "",
+            "--in-sync from min ISR up to the number of replicas",
+        )
     if bounds.replicas > MOST_REPLICAS or bounds.records > MOST_RECORDS:
         raise UsageError(f"{name} has room for {MOST_REPLICAS} replicas and {MOST_RECORDS} records")
     if bounds.decisions >= MOST_EPOCH:

@@ -22,7 +22,6 @@ from kreplica.engine.trace import Event
 from kreplica.errors import ExitCode, UsageError
 from kreplica.model.tables.rows import Int32, Meaning
 from kreplica.model.wording.nearest_names import nearest_or_known
-from kreplica.model.wording.words import counted
 from kreplica.system.packages import line_that_adds
 
 DEFAULT_MODEL = "kip-320"
@@ -179,7 +178,8 @@ def whatif_prove(
         ) from None
     seconds = time.monotonic() - begun
     if found.out_of_memory:
-        warnings.append(f"ended after {counted(found.distinct, 'state')}: the next did not fit into {memory} bytes")
+        states = "state" if found.distinct == 1 else "states"
+        warnings.append(f"ended after {found.distinct:,} {states}: the next did not fit into {memory:,} bytes")
     steps = {name: retraced(chosen, states) for name, states in found.broken.items()}
     return Proof(chosen, family, limits, asked, found, steps, seconds, warnings)
 

@@ -10,6 +10,9 @@ from typing import Any
 
 import pytest
 
+from commands.whatif.prove.screen import progress_line
+from kreplica.engine.explorer.explored import Progress
+
 Kreplica = Callable[..., Any]
 TINY = ("--replicas", "2", "--epochs", "1")
 
@@ -129,8 +132,18 @@ def test_too_little_memory_leaves_it_open(kreplica: Kreplica) -> None:
     done = kreplica("whatif", "prove", *TINY, "--memory", "100kB")
     assert done.code == 5
     assert "INCOMPLETE strong-isr of kip-320: unbroken in " in done.out
-    assert "did not fit into 100000 bytes" in done.err
+    assert "did not fit into 100,000 bytes" in done.err
     assert answer(kreplica("whatif", "prove", *TINY, "--memory", "100kB", "-o", "json"))["verdict"]["holds"] is None
+    least = kreplica("whatif", "prove", *TINY, "--memory", "1")
+    assert least.code == 5
+    assert "unbroken in 1 state on 1 level, of more" in least.out
+    assert "ended after 1 state: " in least.err
+
+
+def test_a_search_that_goes_on_tells_states_rate_and_frontier() -> None:
+    line = progress_line(Progress(distinct=12_345, waiting=2_345, depth=7), seconds=0.5)
+    assert line == "12,345 states, 24,690 states/s, 2,345 to go on from, level 7"
+    assert progress_line(Progress(distinct=20, waiting=10, depth=2), 0.0) == "20 states, 10 to go on from, level 2"
 
 
 @pytest.mark.parametrize(
@@ -239,7 +252,8 @@ def test_answers_that_are_under_way(kreplica: Kreplica) -> None:
         (("--epochs", "1"), "--epochs is no bound of kip-966"),
         (("--replicas", "5"), "kip-966 has room for 4 replicas and 4 records"),
         (("--fences", "8"), "kip-966 has room for 14 decisions; so many faults lead to "),
-        (("--min-isr", "2", "--in-sync", "1"), "so many are in sync as min ISR asks for"),
+        (("--min-isr", "2", "--in-sync", "1"), "1 replica cannot be in sync at first, of 3 with min ISR 2"),
+        (("--replicas", "2", "--in-sync", "3"), "3 replicas cannot be in sync at first, of 2 with min ISR 2"),
         (("--messages", "1"), "give more with --messages"),
         (("--invariant", "strong-isr"), "there is no invariant 'strong-isr'"),
     ],
