@@ -170,8 +170,8 @@ def settles(jar: Path, specification: str, constants: str, goal: str) -> bool:
 def tlc(jar: Path, specification: str, configuration: Sequence[str]) -> str:
     """The output of TLC."""
     with tempfile.TemporaryDirectory() as folder:
-        text = (HERE / f"{specification}.tla").read_text()
-        (Path(folder) / f"{specification}.tla").write_text(text)
+        for path in HERE.glob("*.tla"):  # one extends another
+            (Path(folder) / path.name).write_text(path.read_text())
         (Path(folder) / "asked.cfg").write_text("\n".join(configuration))
         words = ["-workers", "1", "-deadlock", "-config", "asked.cfg", f"{specification}.tla"]
         command = ["java", "-Xmx2g", "-XX:+UseSerialGC", "-cp", str(jar), "tlc2.TLC", *words]
@@ -241,11 +241,25 @@ def of_group_members(row: Row) -> Asked:
     return constants_of(named | RELEASES[row["model"]]), [*GROUPS], ""
 
 
+def of_kip320_release(row: Row) -> Asked:
+    """Asks kip320_release.tla for both invariants of the ISR."""
+    bounds = row["bounds"]
+    named: dict[str, object] = {
+        "Replicas": set(range(1, bounds["replicas"] + 1)),
+        "LogSize": bounds["log"],
+        "Records": bounds["records"],
+        "LastEpoch": bounds["epochs"],
+    }
+    constants = constants_of(named).replace("SPECIFICATION Spec", "SPECIFICATION ReleaseSpec")
+    return constants, ["StrongIsr", "WeakIsr"], ""
+
+
 CONSTANTS = {
     "settings": of_settings,
     "epoch_answers": of_epoch_answers,
     "quorum": of_quorum,
     "group_members": of_group_members,
+    "kip320_release": of_kip320_release,
 }
 
 

@@ -48,6 +48,7 @@ ABOUT: Mapping[str, About] = {
     "kip-320-first-try": About(ONE_PARTITION, "a follower cuts when a fetch finds that the logs differ"),
     "kip-320": About(ONE_PARTITION, "as kip-279, and every request carries the leader epoch: since 2.1"),
     "kip-320-last-kept": About(ONE_PARTITION, "as kip-320; the last member stays in the ISR, as in Kafka since 1.1"),
+    "kip-320-2.1": About(ONE_PARTITION, "by the engine's rules of 2.1: a follower joins the ISR by its own log end"),
     **_mutants(
         "kip-320",
         ONE_PARTITION,

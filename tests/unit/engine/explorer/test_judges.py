@@ -1,7 +1,8 @@
 """The explorer's own models, judged by TLC: the same states, depth, verdict and shortest counterexample.
 
-tests/golden/tlc has what TLC 2.15 says of settings.tla, epoch_answers.tla, quorum.tla and group_members.tla in
-benchmarks, which were written anew from what Kafka does; ``python benchmarks/explorer/judges.py`` asks it again.
+tests/golden/tlc has what TLC 2.15 says of settings.tla, epoch_answers.tla, quorum.tla, group_members.tla and
+kip320_release.tla in benchmarks, which were written anew from what Kafka does; ``python
+benchmarks/explorer/judges.py`` asks it again.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from kreplica.engine.explorer.models.coordinators.memberships import models as m
 from kreplica.engine.explorer.models.coordinators.memberships.state import MembershipBounds
 from kreplica.engine.explorer.models.epoch_answers import models as answers
 from kreplica.engine.explorer.models.epoch_answers.models import AnswersBounds
+from kreplica.engine.explorer.models.one_partition import models as partitions
+from kreplica.engine.explorer.models.one_partition.state import Bounds
 from kreplica.engine.explorer.models.quorum import models as quorum
 from kreplica.engine.explorer.models.quorum.state import QuorumBounds
 from kreplica.engine.explorer.models.settings import models as settings
@@ -73,6 +76,16 @@ def test_a_model_of_settings_has_the_states_that_tlc_counts(row: Mapping[str, An
 @pytest.mark.parametrize("row", rows("settings-large"))
 def test_so_has_a_large_one_compiled(row: Mapping[str, Any]) -> None:
     assert_same(settings_model(row["model"], row["bounds"]), row, compiled_search.search)
+
+
+@pytest.mark.parametrize("row", rows("kip320_release"))
+def test_the_one_partition_of_2_1_has_the_states_that_tlc_counts(row: Mapping[str, Any]) -> None:
+    bounds = dict(row["bounds"])
+    model = partitions.model_of(row["model"], Bounds(last_epoch=bounds.pop("epochs"), **bounds))
+    found = plain_search.search(model, model.invariants, PLENTY)
+    assert found.complete
+    assert (found.distinct, found.depth) == (row["distinct"], row["depth"])
+    assert (row["steps"], found.broken) == (None, {})
 
 
 @pytest.mark.parametrize("row", rows("epoch_answers"))

@@ -123,6 +123,22 @@ def test_a_model_admits_nobody_whom_the_engine_does_not() -> None:
     assert stricter > 0
 
 
+def test_the_model_of_2_1_admits_whom_the_engine_admits() -> None:
+    """Whoever follows in the leader's epoch; the engine's leader learns of no other, whose fetches it refuses."""
+    joined = 0
+    for leader, follower in PAIRS:
+        for own, high_watermark in product(range(leader[-1] if leader else 0, EPOCHS + 1), range(len(leader) + 1)):
+            state = state_of(leader, follower, 0)
+            state.epoch[LEADER] = state.epoch[FOLLOWER] = own
+            start = leader.index(own) if own in leader else len(leader)
+            by_engine = may_join_isr(FOLLOWER, 0b01, 0b11, len(follower), high_watermark, start, True)
+            assert rules.joins_in_epoch(state, LEADER, FOLLOWER, high_watermark) == by_engine
+            joined += by_engine
+            state.epoch[FOLLOWER] = own + 1
+            assert not rules.joins_in_epoch(state, LEADER, FOLLOWER, high_watermark)
+    assert joined > 0
+
+
 @pytest.mark.parametrize("name", ["kip-320", "truncate-to-hw"])
 def test_a_high_watermark_raised_as_far_as_it_goes_is_the_engines(name: str) -> None:
     bounds = Bounds(3, LONGEST, LONGEST * EPOCHS, 1)

@@ -51,6 +51,12 @@ TABLES = {
     "kip-320-first-try": _KIP_320_FIRST_TRY,
     "kip-320": _KIP_320,
     "kip-320-last-kept": replace(_KIP_320, removed=zookeeper_remove_from_isr),
+    "kip-320-2.1": replace(
+        _KIP_320,
+        removed=zookeeper_remove_from_isr,
+        catches_up=rules.joins_in_epoch,
+        admits=rules.admits_always,
+    ),
     "kip-320-m1": replace(_KIP_320, cuts_at=rules.cut_behind_last_match),
     "kip-320-m2": replace(_KIP_320, admits=rules.admits_always),
     "kip-320-m3": replace(_KIP_320, acknowledges=rules.reached),

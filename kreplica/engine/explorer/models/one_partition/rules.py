@@ -12,6 +12,7 @@ from kreplica.engine.explorer.models.one_partition.state import PartitionState, 
 from kreplica.engine.rules.controller.isr import zookeeper_remove_from_isr
 from kreplica.engine.rules.replication.error_codes import ErrorCode
 from kreplica.engine.rules.replication.fetching import leader_epoch_error
+from kreplica.engine.rules.replication.follower_lag import may_join_isr
 from kreplica.engine.rules.replication.log_truncation import truncate_to_high_watermark
 from kreplica.engine.rules.replication.replica_set import NO_LEADER, contains, only, without
 
@@ -86,6 +87,19 @@ def admits_in_own_epoch(state: PartitionState, leader: int) -> bool:
     if high_watermark == log_end(state, leader):
         return True
     return epoch_at(state, leader, high_watermark) == state.epoch[leader]
+
+
+def joins_in_epoch(state: PartitionState, leader: int, follower: int, high_watermark: int) -> bool:
+    """True if a follower in the leader's own epoch may join the ISR: ``follower_lag.may_join_isr``, since 2.1.
+
+    The leader's epoch began at its first record of that epoch, or at its log end as long as it has written none.
+    """
+    if not reached_in_epoch(state, leader, follower, high_watermark):
+        return False
+    start, leader_end = 0, log_end(state, leader)
+    while start < leader_end and epoch_at(state, leader, start) != state.epoch[leader]:
+        start += 1
+    return may_join_isr(follower, 0, only(follower), log_end(state, follower), high_watermark, start, True)
 
 
 # -- truncation
