@@ -22,6 +22,7 @@ from kreplica.errors import SandboxError
 from kreplica.sandbox import cluster
 from kreplica.sandbox.distribution.tools import ToolResult, run_tool
 from kreplica.sandbox.processes import tool_command
+from kreplica.sandbox.servers import formatting
 
 RunTool = Callable[[Path, Path, str, list[str], float], ToolResult]
 
@@ -150,9 +151,11 @@ class Tools:
 
 @contextmanager
 def tools_in_one_jvm(folder: Path) -> Iterator[None]:
-    """Has sandboxes of this process run Kafka's tools so within the block."""
+    """Has sandboxes of this process run Kafka's tools so within the block, the one that formats them among these."""
     tools = Tools(folder, run_tool)
     with ExitStack() as ending:
         ending.callback(tools.end)
-        ending.enter_context(pytest.MonkeyPatch.context()).setattr(cluster, "run_tool", tools.run_tool)
+        patch = ending.enter_context(pytest.MonkeyPatch.context())
+        for asking in (cluster, formatting):
+            patch.setattr(asking, "run_tool", tools.run_tool)
         yield
