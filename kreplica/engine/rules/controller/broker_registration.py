@@ -74,7 +74,9 @@ def session_stands(fenced: bool, now: int, last_contact: int, session_timeout: i
 def stale_broker(now: int, last_contacts: tuple[int, ...], unfenced: int, session_timeout: int) -> int:
     """The broker to fence now, NO_BROKER if none: of those whose session is over, the one silent for longest.
 
-    BrokerHeartbeatManager.findOneStaleBroker: one at a time; the controller checks again at once.
+    BrokerHeartbeatManager.findOneStaleBroker, up to 3.9: one at a time; the controller checks again at once. Of those
+    heard of at the same time it is the first. Since 4.0 BrokerHeartbeatTracker.maybeRemoveExpired takes those whose
+    session is over in the order of a hash map, which nothing promises: the order of before stands for it.
 
     Args:
         now: The time.

@@ -171,6 +171,11 @@ def test_sessions_end_one_broker_at_a_time() -> None:
     assert broker_registration.stale_broker(20_000, contacts, 0, 9_000) == broker_registration.NO_BROKER
 
 
+def test_of_brokers_heard_of_at_the_same_time_the_first_is_fenced_first() -> None:
+    """BrokerHeartbeatStateList.add puts a broker behind those with the same time."""
+    assert broker_registration.stale_broker(20_000, (2_000, 1_000, 1_000), 0b111, 9_000) == 1
+
+
 def state_after_heartbeat(state: str, fence: bool, shutdown: bool, caught_up: bool, leads: bool, all_know: bool) -> str:
     """BrokerHeartbeatManager.calculateNextBrokerState, case by case."""
     match state:
