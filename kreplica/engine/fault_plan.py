@@ -98,6 +98,13 @@ class Pause(Action, frozen=True):
     duration: int
 
 
+class StopPolling(Action, frozen=True):
+    """The application of a consumer does something else and does not poll; its heartbeats go on (KIP-62)."""
+
+    node: str
+    duration: int
+
+
 class Cut(Action, frozen=True):
     """Messages from ``source`` to ``target`` are lost, in both directions unless ``one_way``; ``*`` is every node."""
 
@@ -238,6 +245,7 @@ AnyAction = (
     | Start
     | Stop
     | Pause
+    | StopPolling
     | Cut
     | Slow
     | Lossy

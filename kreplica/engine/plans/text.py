@@ -116,6 +116,7 @@ _DETAILS: dict[type, Callable[[Any], str]] = {
     fault_plan.Start: _node,
     fault_plan.Stop: _node,
     fault_plan.Pause: lambda action: f"{action.node} for {milliseconds(action.duration)}",
+    fault_plan.StopPolling: lambda action: f"{action.node} for {milliseconds(action.duration)}",
     fault_plan.Cut: _link,
     fault_plan.Slow: lambda action: f"by {milliseconds(action.delay)} {_link(action)}",
     fault_plan.Lossy: lambda action: f"{action.percent} % {_link(action)}",

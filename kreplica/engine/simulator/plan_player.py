@@ -15,6 +15,7 @@ from kreplica.engine.rules.replication.error_codes import ErrorCode
 from kreplica.engine.rules.replication.high_watermark import TO_HIGH_WATERMARK
 from kreplica.engine.settings import SETTINGS, Scope, parse, setting_named
 from kreplica.engine.simulator.broker.broker import Broker
+from kreplica.engine.simulator.clients.consumer import Consumer
 from kreplica.engine.simulator.environment import Link
 from kreplica.engine.simulator.kraft.link import KraftLink
 from kreplica.engine.simulator.node import Node
@@ -94,7 +95,9 @@ def _check_nodes(simulation: Simulation, action: fault_plan.AnyAction) -> None:
     """Checks nodes by their names; the leader or controller is looked up when the step is done."""
     named = [getattr(action, name) for name in ("node", "source", "target") if hasattr(action, name)]
     by_role = ("*", ACTIVE_CONTROLLER) if hasattr(action, "source") else (ACTIVE_CONTROLLER,)
-    check = _broker if isinstance(action, _OF_BROKERS) else Simulation.node
+    check: Callable[[Simulation, str], Node] = _broker if isinstance(action, _OF_BROKERS) else Simulation.node
+    if isinstance(action, fault_plan.StopPolling):
+        check = _consumer
     for name in (*named, *getattr(action, "nodes", ())):
         if name not in by_role and not name.startswith(LEADER_OF):
             check(simulation, name)
@@ -105,6 +108,13 @@ def _check_nodes(simulation: Simulation, action: fault_plan.AnyAction) -> None:
         version = simulation.version.name
         told = f"{version} is in ZooKeeper mode"
         raise UsageError(f"{action.node} reads no metadata log", told, "slow its link from the controller")
+
+
+def _consumer(simulation: Simulation, name: str) -> Consumer:
+    node = simulation.node(name)
+    if not isinstance(node, Consumer):
+        raise UsageError(f"{name} is no consumer of a group", "it does not poll", "name one of those of the setup")
+    return node
 
 
 def _check_partitions(simulation: Simulation, action: fault_plan.AnyAction) -> None:
@@ -343,6 +353,7 @@ _ACTIONS: dict[type, Callable[[Simulation, Any], object]] = {
     fault_plan.Start: lambda simulation, action: simulation.node(action.node).start(),
     fault_plan.Stop: lambda simulation, action: simulation.node(action.node).stop(),
     fault_plan.Pause: _pause,
+    fault_plan.StopPolling: lambda simulation, action: _consumer(simulation, action.node).stop_polling(action.duration),
     fault_plan.Cut: _cut,
     fault_plan.Slow: _slow,
     fault_plan.Lossy: _lossy,

@@ -24,6 +24,7 @@ ACTIONS: dict[str, AnyAction] = {
     "start broker-1": fault_plan.Start("broker-1"),
     "stop broker-1": fault_plan.Stop("broker-1"),
     "pause broker-1 for 1500 ms": fault_plan.Pause("broker-1", 1_500_000),
+    "stop-polling consumer-a for 1500 ms": fault_plan.StopPolling("consumer-a", 1_500_000),
     "cut between broker-1 and broker-2 for 0.5 ms": fault_plan.Cut("broker-1", "broker-2", 500),
     "cut from broker-1 to every node for 3000 ms": fault_plan.Cut("broker-1", "*", 3_000_000, True),
     "slow by 20 ms between a and b for 1000 ms": fault_plan.Slow("a", "b", 20_000, 1_000_000),

@@ -33,7 +33,9 @@ class Consumer(PollLoop):
     """The poll loop. ``processing`` is true between two polls, ``waiting`` while a poll waits for records."""
 
     __slots__ = (
+        "_idle_until",
         "_last_commit",
+        "_owes_poll",
         "_polls",
         "_seeks",
         "_seen",
@@ -84,6 +86,8 @@ class Consumer(PollLoop):
         self.failed = False
         self.closing = False
         self.last_poll = 0
+        self._idle_until = 0
+        self._owes_poll = False
         self._last_commit = 0
         self._polls = 0
         self._worker: Work | None = None
@@ -168,6 +172,9 @@ class Consumer(PollLoop):
         """One poll: rejoins, commits and finds positions as needed, then hands out records or waits for them."""
         if self.failed or self.closing or self.membership.joining:
             return
+        if self.clock.now < self._idle_until:
+            self._owes_poll = self.processing = True
+            return
         self._polls += 1
         self.processing = False
         self.last_poll = self.clock.now
@@ -182,6 +189,17 @@ class Consumer(PollLoop):
         if missing:
             self._find_positions(missing)
         self._deliver_or_wait()
+
+    def stop_polling(self, duration: int) -> None:
+        """Has the application do something else after its present poll, for ``duration`` microseconds."""
+        self._idle_until = max(self._idle_until, self.clock.now + duration)
+        self.after(duration, self._poll_again)
+        self.poke()
+
+    def _poll_again(self) -> None:
+        if self._owes_poll:
+            self._owes_poll = False
+            self.poll()
 
     def _look_for_new_partitions(self) -> None:
         """Looks, if it assigns for the group, for new partitions: ConsumerCoordinator.rejoinNeededOrPending."""

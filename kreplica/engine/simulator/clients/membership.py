@@ -331,19 +331,21 @@ def _first_error(values: tuple[Any, ...]) -> ErrorCode:
 class ModernMembership(Membership):
     """A member by KIP-848's protocol: ``generation`` is the member epoch, ``_wanted`` its latest assignment.
 
-    ``_has_named`` is true once a heartbeat has named the partitions that it has, ``_forgot`` after a heartbeat that
-    failed: the next one says everything. ``_told`` is true once it has an assignment; one of no partitions is taken
-    over at once, which the next heartbeat says.
+    ``_settled`` is false while an assignment that it was told waits for the poll that takes it over; ``_told`` is true
+    once it has any. ``_has_named`` is true once a heartbeat has named the partitions that it has, ``_forgot``
+    after a heartbeat that failed: the next one says everything. ``_overdue`` is true if the time for another heartbeat
+    came while one was under way; ``_timed`` once an answer has told the interval, which begins then.
     """
 
-    __slots__ = ("_asking", "_forgot", "_has_named", "_lives", "_told", "_wanted")
+    __slots__ = ("_asking", "_forgot", "_has_named", "_lives", "_overdue", "_settled", "_timed", "_told", "_wanted")
 
     commit_rule = "offset_commit.commit_to_consumer_group"
 
     def __init__(self, consumer: PollLoop, positions: Positions) -> None:
         super().__init__(consumer, positions)
         self._wanted: tuple[str, ...] = ()
-        self._asking = False
+        self._settled = True
+        self._asking = self._overdue = self._timed = False
         self._has_named = self._forgot = self._told = False
         self._lives = 0
 
@@ -354,6 +356,10 @@ class ModernMembership(Membership):
 
     def join(self) -> None:
         """Starts to send heartbeats, with epoch 0; the poll goes on meanwhile."""
+        self._enter()
+        self._consumer.assigned_now()
+
+    def _enter(self) -> None:
         self.needs_join = False
         self._lives += 1
         consumer = self._consumer
@@ -363,7 +369,6 @@ class ModernMembership(Membership):
         self._asking = False
         self._send()
         self._beat_from_now_on()
-        consumer.assigned_now()
 
     def _interval(self) -> int:
         return self._consumer.cluster.integer("group.consumer.heartbeat.interval.ms") * MICROSECONDS
@@ -372,12 +377,13 @@ class ModernMembership(Membership):
         self._consumer.after(self._interval(), self._beat)
 
     def _beat_once(self) -> None:
+        self._overdue = self._asking
         self._send()
 
     def _send(self) -> None:
         if self._asking or self.generation == UNKNOWN_GENERATION:
             return
-        self._asking = True
+        self._asking, self._overdue = True, False
         life = self._lives
 
         def answered(error: ErrorCode, epoch: int, partitions: tuple[str, ...] | None) -> None:
@@ -407,21 +413,25 @@ class ModernMembership(Membership):
     def _answered(self, error: ErrorCode, epoch: int, partitions: tuple[str, ...] | None) -> None:
         if error:
             self.refused(error)
+            if self.needs_join and not self._consumer.failed:
+                self._enter()  # whether the application polls or not (AbstractMembershipManager.transitionToFenced)
             self._consumer.poke()
             return
         self.generation = epoch
-        if partitions is not None:
-            self._wanted = partitions
-            self._has_named = self._has_named and (self._told or partitions != self.assigned)
-            self._told = True
-        if self._wanted != self.assigned:
+        if partitions is not None and not (self._told and partitions == self._wanted):
+            self._wanted, self._told, self._settled = partitions, True, False
+        if self._overdue and self._timed:
+            # the heartbeat manager has its turn before the application polls (RequestManagers.entries)
+            self._send()
+        self._overdue, self._timed = False, True
+        if not self._settled:
             self._consumer.poke()
         elif not self._has_named:
             self._send()  # it has taken over an assignment: it says so at once
 
     def reconciles(self) -> bool:
         """Revokes and takes over partitions as the coordinator assigned them; True while it commits before that."""
-        if self._wanted == self.assigned or self.needs_join:
+        if self._settled or self.needs_join:
             return False
         wanted = self._wanted
         revoked = [partition for partition in self.assigned if partition not in wanted]
@@ -437,10 +447,12 @@ class ModernMembership(Membership):
         self._consumer.assigned_now()
 
     def _take_over(self, wanted: tuple[str, ...]) -> None:
-        self.assigned = wanted
+        self._settled = wanted == self._wanted
         self._has_named = False
-        self._positions.keep(wanted)
-        self._consumer.emit(Kind.ASSIGNED, self.group, self.generation, wanted, "group_epochs.reconcile")
+        if wanted != self.assigned:
+            self.assigned = wanted
+            self._positions.keep(wanted)
+            self._consumer.emit(Kind.ASSIGNED, self.group, self.generation, wanted, "group_epochs.reconcile")
         self._send()  # its present partitions, so that others may have the rest
 
     def refused(self, error: ErrorCode) -> None:
@@ -455,6 +467,7 @@ class ModernMembership(Membership):
         super().lose()
         self._wanted = ()
         self.assigned = ()
+        self._settled = True
         self._has_named = self._told = False
         self._positions.keep(())
 

@@ -20,6 +20,7 @@ from kreplica.engine.fault_plan import (
     Slow,
     Start,
     Step,
+    StopPolling,
     When,
 )
 from kreplica.engine.setup import SECOND, ProducerSetup, TopicSetup, cluster, sends
@@ -129,6 +130,7 @@ def test_a_request_that_is_refused_is_not_handled_and_is_sent_again() -> None:
         (Step(At(1), Reassign("t-0", (1, 9))), "1, 9"),
         (Step(At(1), Reassign("t-0", (1, 1))), "once"),
         (Step(At(1), Pause("broker-1", -1)), "duration for pause of -1; give 0 or more"),
+        (Step(At(1), StopPolling("producer", 5)), "producer is no consumer of a group"),
         (Step(At(1), Lossy("broker-1", "broker-2", 101, 5)), "more than 100 percent"),
         (Step(At(1), BreakConnection("producer", "broker-3")), "broker-3"),
         (Step(At(1), BreakConnection("producer", "broker-1", -1)), "delay for break-connection of -1"),

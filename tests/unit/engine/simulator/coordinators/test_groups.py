@@ -11,7 +11,7 @@ from examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kreplica.engine.fault_plan import At, Crash, Cut, Pause, Plan, Slow, Start, Step, When
+from kreplica.engine.fault_plan import At, Crash, Cut, Pause, Plan, Slow, Start, Step, StopPolling, When
 from kreplica.engine.settings import Value
 from kreplica.engine.setup import (
     MILLISECOND,
@@ -119,6 +119,37 @@ def test_a_paused_member_is_a_zombie_when_it_goes_on() -> None:
     assert of(events, Kind.COMMIT_FAILED, node="a")
     assert done(events)["m8"] == 2, "by the zombie and by its successor"
     assert set(of(events, Kind.ASSIGNED, node="a")[-1]["partitions"]) < {"t-0", "t-1"}, "it has joined again"
+
+
+@pytest.mark.parametrize("protocol", ["range", "cooperative-sticky", "consumer"])
+def test_a_member_that_does_not_poll_keeps_its_partitions_until_it_does(protocol: str) -> None:
+    """It is told of the other member, which waits; its heartbeats go on."""
+    members = [member(name, start=start * SECOND, **speaking(protocol)) for name, start in (("a", 0), ("b", 12))]
+    events = play(*members, plan=(Step(At(10 * SECOND), StopPolling("a", 15 * SECOND)),), duration=45)
+    (both, *_), one = (of(events, Kind.ASSIGNED, node=name) for name in ("a", "b"))
+    assert both["partitions"] == ("t-0", "t-1")
+    given = [each for each in one if each["partitions"]]
+    assert 25 * SECOND <= given[0]["time"] < 32 * SECOND, "until a has polled, and b has heard of it"
+    assert not of(events, Kind.GROUP_CHANGED, members=("b.1",)), "a is a member all the time"
+    assert done(events) == Counter(VALUES)
+
+
+def test_a_member_that_does_not_poll_for_max_poll_interval_ms_leaves() -> None:
+    a = member("a", group_protocol="consumer", max_poll_interval_ms=12_000)
+    events = play(a, plan=(Step(At(10 * SECOND), StopPolling("a", 20 * SECOND)),), duration=45)
+    left = of(events, Kind.GROUP_CHANGED, members=())
+    assert 22 * SECOND <= left[0]["time"] <= 27 * SECOND + SECOND, "looked at with each heartbeat"
+    assert of(events, Kind.ASSIGNED, node="a")[-1]["time"] >= 30 * SECOND
+    assert set(done(events)) == set(VALUES)
+
+
+def test_a_heartbeat_that_is_overdue_is_sent_as_soon_as_the_one_before_is_answered() -> None:
+    """HeartbeatRequestState.canSendRequest: the interval of 5 s is over, and one is under way."""
+    slow = Step(At(4 * SECOND), Slow("a", "broker-3", 7 * SECOND, 3 * SECOND, one_way=True))
+    events = play(member("a", group_protocol="consumer"), plan=(slow,), duration=20)
+    sent = [one["sent"] for one in of(events, Kind.MESSAGE, node="broker-3", name="ConsumerGroupHeartbeat")]
+    late = next(time for time in sent if time >= 4 * SECOND)
+    assert sent[sent.index(late) + 1] == late + 7 * SECOND + MILLISECOND, "both ways take 0.5 ms"
 
 
 def test_a_static_member_comes_back_to_its_partitions_without_a_rebalance() -> None:
