@@ -50,14 +50,17 @@ def table(folder: Path) -> str:
     return "".join(lines)
 
 
-def cell(model: Model, invariant: str, states: Sequence[State] | None, folder: Path) -> str:
-    """The number of steps of a counterexample; a link to its plan, which is written, where it has one."""
+def cell(model: Model, invariant: str, states: Sequence[State] | None, folder: Path, cause: str = "") -> str:
+    """The number of steps of a counterexample; a link to its plan, which is written, where it has one.
+
+    The file is named by the model, the cause and the invariant.
+    """
     if states is None:
         return HOLDS
     replay = replays_of(model, {invariant: retraced(model, states)}).get(invariant)
     if replay is None:
         return str(len(states) - 1)
-    file = folder / f"{model.name}-{invariant}.json"
+    file = folder / f"{model.name}{cause}-{invariant}.json"
     file.write_bytes(plan_file_to_json(replay.file))
     return f"[{len(states) - 1}]({PAGE}/{file.name})"
 

@@ -1,4 +1,4 @@
-"""Writes the table of late heartbeats: ``python docs/generator/group_table.py docs/losses.md``.
+"""Writes the table of late heartbeats and ended sessions: ``python docs/generator/group_table.py docs/losses.md``.
 
 Cells link to plans for ``kreplica whatif run --plan``, which are written beside the page.
 """
@@ -16,24 +16,33 @@ from kreplica.engine.explorer.plain_search import search
 
 MODELS = ("consumer-group-4.1", "consumer-group-4.2", "consumer-group-4.3", "consumer-group-4.3-mended")
 INVARIANTS = ("owned-once", "released-first")
-ONE_LATE = MembershipBounds(clients=2, partitions=2, faults=0, time_outs=1)
+FAULTS = {
+    "late heartbeat": MembershipBounds(clients=2, partitions=2, faults=0, time_outs=1),
+    "ended session": MembershipBounds(clients=2, partitions=2, faults=1, time_outs=0),
+}
+"""The one fault of a group, and its bounds; the fault names the file of a plan but for the first."""
 MEMORY = 1 << 30
 BEGIN, END = "<!-- table of groups: make losses -->\n", "<!-- end of the table of groups -->\n"
 
 
 def table(folder: Path) -> str:
-    """The whole table: the fewest steps to a breach of each invariant, if one heartbeat is late.
+    """The whole table: the fewest steps to a breach of each invariant, by the fault.
 
     Args:
         folder: Where plans are written.
     """
-    lines = [f"| {' | '.join(['model', *INVARIANTS])} |\n|{' --- |' * (1 + len(INVARIANTS))}\n"]
+    names = [f"{invariant}, {fault}" for fault in FAULTS for invariant in INVARIANTS]
+    lines = [f"| {' | '.join(['model', *names])} |\n|{' --- |' * (1 + len(names))}\n"]
     for name in MODELS:
-        model = model_of(name, ONE_LATE)
-        broken = search(model, [one for one in model.invariants if one.name in INVARIANTS], MEMORY).broken
-        cells = [cell(model, invariant, broken.get(invariant), folder) for invariant in INVARIANTS]
+        cells = [each for fault in FAULTS for each in _cells(name, fault, folder)]
         lines.append(f"| {' | '.join([name, *cells])} |\n")
     return "".join(lines)
+
+
+def _cells(name: str, fault: str, folder: Path) -> list[str]:
+    model, cause = model_of(name, FAULTS[fault]), "" if fault == "late heartbeat" else f"-{fault.replace(' ', '-')}"
+    broken = search(model, [one for one in model.invariants if one.name in INVARIANTS], MEMORY).broken
+    return [cell(model, invariant, broken.get(invariant), folder, cause) for invariant in INVARIANTS]
 
 
 def main(page: Path) -> None:

@@ -36,8 +36,8 @@ REASONS: Mapping[str, str] = {
     catalogue.COORDINATOR: f"{_NO_RELEASE}; those of releases are coordinator-3.9 and coordinator-4.1",
     catalogue.GROUP: f"{_NO_RELEASE}; those of releases are consumer-group-4.1, -4.2 and -4.3",
     catalogue.MEMBERSHIP: (
-        "a plan delays the heartbeat by which the first of two consumers joins, and nothing else; in a run a consumer"
-        " takes over its partitions as soon as it hears of them, so that no later heartbeat is out of date"
+        "a plan has two consumers and one fault:"
+        " the heartbeat by which the first one joins is late, or its session ends"
     ),
 }
 """By the subject of a model."""

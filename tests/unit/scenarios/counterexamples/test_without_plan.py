@@ -23,7 +23,7 @@ def test_a_model_has_a_reason_of_its_invariants_and_another_of_its_goals(model: 
         ("quorum-m2", "every release has the guard that this model lacks; a run elects its controllers at once"),
         ("consumer-group-4.3-mended", "no release behaves like this model"),
         ("settings-4.1-mended", "no release behaves like this model"),
-        ("consumer-group-4.3", "a plan delays the heartbeat by which the first of two consumers joins"),
+        ("consumer-group-4.3", "a plan has two consumers and one fault"),
         ("async-isr-m1", "(KIP-497, since 2.7)"),
     ],
 )
