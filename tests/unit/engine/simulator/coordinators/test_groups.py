@@ -143,6 +143,18 @@ def test_a_member_that_does_not_poll_for_max_poll_interval_ms_leaves() -> None:
     assert set(done(events)) == set(VALUES)
 
 
+def test_a_member_that_is_fenced_joins_again_without_a_poll() -> None:
+    """AbstractMembershipManager.transitionToFenced; it takes over its assignment in a poll."""
+    plan = (Step(At(5 * SECOND), StopPolling("a", 70 * SECOND)), Step(At(6 * SECOND), Pause("a", 54 * SECOND)))
+    events = play(member("a", group_protocol="consumer"), plan=plan, duration=85)
+    joined = [one["time"] for one in of(events, Kind.GROUP_CHANGED, why="a.1 joins")]
+    assert len(joined) == 2
+    assert 60 * SECOND <= joined[1] < 66 * SECOND
+    assigned = [one["time"] for one in of(events, Kind.ASSIGNED, node="a")]
+    assert len(assigned) == 2
+    assert 75 * SECOND <= assigned[1] < 76 * SECOND
+
+
 def test_a_heartbeat_that_is_overdue_is_sent_as_soon_as_the_one_before_is_answered() -> None:
     """HeartbeatRequestState.canSendRequest: the interval of 5 s is over, and one is under way."""
     slow = Step(At(4 * SECOND), Slow("a", "broker-3", 7 * SECOND, 3 * SECOND, one_way=True))
@@ -150,6 +162,20 @@ def test_a_heartbeat_that_is_overdue_is_sent_as_soon_as_the_one_before_is_answer
     sent = [one["sent"] for one in of(events, Kind.MESSAGE, node="broker-3", name="ConsumerGroupHeartbeat")]
     late = next(time for time in sent if time >= 4 * SECOND)
     assert sent[sent.index(late) + 1] == late + 7 * SECOND + MILLISECOND, "both ways take 0.5 ms"
+
+
+def test_the_interval_between_heartbeats_begins_with_the_first_answer_which_tells_it() -> None:
+    """HeartbeatRequestState.updateHeartbeatIntervalMs: the first heartbeat took longer, and none is overdue."""
+    asked = When(Kind.MESSAGE, fields={"source": "a", "name": "FindCoordinator"})
+    plan = (
+        Step(asked, Slow("a", "broker-3", 7 * SECOND, 2 * MILLISECOND, one_way=True)),
+        Step(asked, StopPolling("a", 20 * SECOND)),
+    )
+    events = play(member("a", group_protocol="consumer"), plan=plan, duration=20)
+    first, second = [one["sent"] for one in of(events, Kind.MESSAGE, node="broker-3", name="ConsumerGroupHeartbeat")][
+        :2
+    ]
+    assert second > first + 7 * SECOND + SECOND
 
 
 def test_a_static_member_comes_back_to_its_partitions_without_a_rebalance() -> None:
