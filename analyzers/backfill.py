@@ -21,7 +21,7 @@ import msgspec
 
 from analyzers.sessions.failures import reason_in_python, words_of
 from analyzers.sessions.jvm import is_submitted
-from analyzers.sessions.session import settings_for, spark_session
+from analyzers.sessions.session import settings_for, shown_address, spark_session
 from kreplica.errors import ExitCode, KreplicaError, UnreachableError, UsageError
 from kreplica.history.backfill import ClientWorkers, MonthTask, snapshots_of
 from kreplica.history.months.month import Added, Incoming
@@ -95,8 +95,8 @@ class SparkWorkers:
         if snapshots_of(far) < FEW:
             yield from self._on_this_machine(tasks)
             return
-        with spark_session(self.master, self.remote, {**settings_for(0, self.remote), **self.settings}) as spark:
-            place = self.remote or spark.sparkContext.master
+        with spark_session(self.master, self.remote, settings_for(0, self.remote, asked=self.settings)) as spark:
+            place = shown_address(self.remote) if self.remote else spark.sparkContext.master
             if reason := unfit(spark, far):
                 self.notes = [f"Spark on {place} did not fold the snapshots, this machine did: {reason}"]
             else:

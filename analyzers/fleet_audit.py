@@ -249,7 +249,7 @@ def audit_fleet(
     over_time = () if per_snapshot else judge_over_time(selection, criteria.rules)
     with ExitStack() as afterwards:
         read = selection if per_snapshot else afterwards.enter_context(folded_here(selection, master))
-        tuned = {**settings_for(partition_rows(read), conditions=bool(criteria.custom)), **(settings or {})}
+        tuned = settings_for(partition_rows(read), conditions=bool(criteria.custom), asked=settings)
         spark = afterwards.enter_context(spark_session(master, None, tuned))
         found = run_audit(spark, read, criteria, per_snapshot=per_snapshot, over_time=over_time)
         refuse_many(found.total)
@@ -280,7 +280,7 @@ def select_fleet(
     selection = _select_history(histories[0], wanted) if histories else select_snapshots(folders, wanted)
     wrong = (*selection.damaged, *selection.orphans)
     if strict and wrong:
-        more = f", and so are {len(wrong) - 1} more files" if len(wrong) > 1 else ""
+        more = f" ({counted(len(wrong) - 1, 'more file')} cannot be read either)" if len(wrong) > 1 else ""
         raise InputError(wrong[0].path, "", wrong[0].reason + more, "remove it, or audit the rest without --strict")
     if not selection.snapshots and not (isinstance(selection, HistorySelection) and selection.observed):
         raise _nothing_left(selection, folders)

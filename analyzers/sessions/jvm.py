@@ -134,6 +134,17 @@ def is_submitted() -> bool:
     return "PYSPARK_GATEWAY_PORT" in os.environ
 
 
+def submitters_memory() -> int | None:
+    """Bytes that the heap of spark-submit's JVM may grow to; None if it did not start this process."""
+    if not is_submitted():
+        return None
+    from pyspark import SparkContext
+
+    SparkContext._ensure_initialized()
+    gateway: Any = SparkContext._gateway
+    return int(gateway.jvm.java.lang.Runtime.getRuntime().maxMemory())
+
+
 class SubmittersJvm(Jvm):
     """The JVM of spark-submit: it runs already, and ends with this process.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import re
 import socket
 import sys
 import warnings
@@ -22,10 +23,10 @@ from weakref import WeakKeyDictionary
 
 from analyzers.sessions.class_path import class_path
 from analyzers.sessions.executors import ExecutorWatch, await_executor
-from analyzers.sessions.failures import cause_of, explained, refused_setting, words_of
-from analyzers.sessions.jvm import LOGGING, Jvm, SubmittersJvm, no_remarks
+from analyzers.sessions.failures import SparkDefectError, cause_of, explained, refused_setting, words_of
+from analyzers.sessions.jvm import LOGGING, Jvm, SubmittersJvm, no_remarks, submitters_memory
 from analyzers.sessions.unextended import begin_unextended
-from kreplica.errors import KreplicaError, MissingExtraError, UnreachableError, UsageError
+from kreplica.errors import AuthenticationError, KreplicaError, MissingExtraError, UnreachableError, UsageError
 from kreplica.system.environment import SAFE_PATH, environment, restored
 from kreplica.system.packages import line_that_adds
 
@@ -38,6 +39,9 @@ LOCAL_MASTER = "local[*]"
 _STANDALONE = "spark://"
 CONNECT_PORT = 15002
 """Default port of a Spark Connect server."""
+_VERBOSITY = "GRPC_VERBOSITY"
+"""gRPC prints a line for each connection that fails, unless it is told not to."""
+_NOT_LET_IN = ("StatusCode.UNAUTHENTICATED", "StatusCode.PERMISSION_DENIED")
 REACH_SECONDS = 10.0
 CONNECT_RETRIES, CONNECT_PAUSE_MS = 7, 3000
 SMALL_FLEET = 4_000_000
@@ -51,6 +55,10 @@ KEPT_ROW_BYTES = 256
 KEPT_SHARE = 3
 """A third of the memory may be full of kept rows; Spark has six tenths of it for these and for what it works on."""
 
+_DRIVER_MEMORY = "spark.driver.memory"
+_HEAP = re.compile(r"(\d+)([kmgt]?)", re.IGNORECASE)
+_SHIFTS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
+"""Java's units of memory (``-Xmx``), to which Spark hands this setting as it is."""
 _LARGEST_METHOD = "spark.sql.codegen.hugeMethodLimit"
 _PAGE = "spark.buffer.pageSize"
 
@@ -180,34 +188,44 @@ def spark_session(
                 yield session
 
 
-def settings_for(partitions: int, remote: str | None = None, *, conditions: bool = True) -> dict[str, str]:
+def settings_for(
+    partitions: int,
+    remote: str | None = None,
+    *,
+    conditions: bool = True,
+    asked: Mapping[str, str] | None = None,
+) -> dict[str, str]:
     """Settings for that many partition rows: a small job spends its time on starting tasks, not on rows.
 
     Args:
         partitions: Rows of all snapshots together.
         remote: A Connect server, whose JVMs run already.
         conditions: Whether rules of the user are judged by, whose conditions are to fail where they cannot be computed.
+        asked: Settings of the user, which win.
     """
     pieces = max(FEWEST_PIECES, min(MOST_PIECES, partitions // ROWS_A_PIECE))
     settings = {"spark.sql.shuffle.partitions": str(pieces)}
     if not conditions:
         settings |= _NEVER_FAILING
-    if partitions <= planned_once():
+    if partitions <= planned_once(asked):
         settings |= _ONE_PLAN
     if partitions <= FEW_ROWS:
         settings |= _STEP_BY_STEP
     if partitions <= SMALL_FLEET and remote is None:
         settings |= {_DRIVER_OPTIONS: _CHEAP_JVM, _EXECUTOR_OPTIONS: _CHEAP_JVM}
-    return settings
+    return {**settings, **(asked or {})}
 
 
-def planned_once() -> int:
+def planned_once(asked: Mapping[str, str] | None = None) -> int:
     """Most rows for which Spark plans a job once, not again after each stage, and keeps rows as they are.
 
     Kept rows are coded by column otherwise, and decoded whenever they are asked for: 8 us of a processor for each, half
     as much again as all its tasks take. So only rows for which there is no memory are.
+
+    Args:
+        asked: Settings of the user, of which one may say how much memory there is.
     """
-    return _driver_gibibytes() * 2**30 // KEPT_SHARE // KEPT_ROW_BYTES
+    return _driver_bytes(asked or {}) // KEPT_SHARE // KEPT_ROW_BYTES
 
 
 def require_pyspark() -> None:
@@ -223,6 +241,7 @@ def _classic_session(master: str | None, settings: Mapping[str, str], draft: Pat
     jvm = SubmittersJvm.found() or Jvm(draft)
     place = _agreed(master, jvm.settings.get("spark.master")) or LOCAL_MASTER
     starting: Mapping[str, str | None] = {} if isinstance(jvm, SubmittersJvm) else _prepared(place)
+    _refuse_second(f"cannot start Spark on {place}")
     options = jvm.options(settings.get(_DRIVER_OPTIONS, ""))  # of the user's Java, not of the one that drops a flag
     try:
         with environment(starting):
@@ -245,6 +264,25 @@ def _classic_session(master: str | None, settings: Mapping[str, str], draft: Pat
                 session.stop()
     finally:
         jvm.end()
+
+
+def _refuse_second(what: str) -> None:
+    """Refuses to begin beside a session of this process, which PySpark would hand out in place of a new one.
+
+    It would have other settings, or be on another server, and would be stopped in the end although it is the caller's.
+
+    Raises:
+        UsageError: There is one.
+    """
+    from pyspark import SparkContext
+
+    connected = sys.modules.get("pyspark.sql.connect.session")
+    if SparkContext._active_spark_context is None and (
+        connected is None or connected.SparkSession._get_default_session() is None
+    ):
+        return
+    why = "this process has a Spark session already, and PySpark has one at a time"
+    raise UsageError(what, why, "stop that one first, spark.stop(), or use another process")
 
 
 def _agreed(master: str | None, submitted: str | None) -> str | None:
@@ -327,7 +365,7 @@ def _classic_settings() -> dict[str, str]:
         **_QUIET,
         **_WORKERS,
         "spark.ui.showConsoleProgress": "true" if sys.stderr.isatty() else "false",
-        "spark.driver.memory": f"{_driver_gibibytes()}g",
+        _DRIVER_MEMORY: f"{_driver_gibibytes()}g",
     }
 
 
@@ -338,6 +376,16 @@ def _settings_of_own_jvm(settings: Mapping[str, str]) -> dict[str, str]:
         # Each sort and each sum of a task clears a page first, of up to 64 MB where Spark is not told otherwise.
         own |= {_LARGEST_METHOD: "65535", _PAGE: "4m"}
     return {name: value for name, value in own.items() if value}
+
+
+def _driver_bytes(asked: Mapping[str, str]) -> int:
+    """Memory of the driver: that of spark-submit's, which runs already, that which the user asks for, or ours."""
+    if submitted := submitters_memory():
+        return submitted
+    found = _HEAP.fullmatch(asked.get(_DRIVER_MEMORY, "").strip())
+    if found is None:  # none, or one that Java refuses
+        return _driver_gibibytes() << 30
+    return int(found[1]) << _SHIFTS[found[2].lower()]
 
 
 def _driver_gibibytes() -> int:
@@ -356,17 +404,27 @@ def _connect_session(remote: str, settings: Mapping[str, str]) -> Iterator[Spark
         raise MissingExtraError(
             "--remote needs the client of Spark Connect", "grpcio is not installed", line_that_adds("spark")
         )
-    _reach(host, port, what=f"the Spark Connect server {remote}")
+    place = shown_address(remote)
+    _reach(host, port, what=f"the Spark Connect server {place}")
+    _refuse_second(f"cannot begin a session on {place}")
     from pyspark.sql import SparkSession
 
-    with environment({"SPARK_REMOTE": None, "SPARK_LOCAL_REMOTE": None}):
-        session = SparkSession.builder.remote(remote).getOrCreate()
+    quiet = os.environ.get(_VERBOSITY, "NONE")
+    with environment({"SPARK_REMOTE": None, "SPARK_LOCAL_REMOTE": None, _VERBOSITY: quiet}):
+        session: Any = SparkSession.builder.remote(remote).getOrCreate()
     session.client.set_retry_policies([_patience()])
+    session.release_session_on_close = False
     try:
         with _no_word_of_retries():
-            _set_first(session, remote, settings)
+            _greet(session, place)
+            session.release_session_on_close = True
             with explained(settings):
+                for name, value in {**_ALWAYS, **settings}.items():
+                    _set(session, name, value)
                 yield session
+    except BaseException:
+        session.client.set_retry_policies([])  # it has been waited for, or the user waits no longer
+        raise
     finally:
         with _no_word_of_retries():
             _let_go(session)
@@ -388,15 +446,29 @@ def _patience() -> Any:
     return DefaultPolicy(max_retries=CONNECT_RETRIES, max_backoff=CONNECT_PAUSE_MS)
 
 
-def _set_first(session: SparkSession, remote: str, settings: Mapping[str, str]) -> None:
-    """Gives the server the settings: the first that is asked of it, by which it shows that it is one."""
+def _greet(session: SparkSession, place: str) -> None:
+    """Has the server show that it is one. Who accepts and says nothing has 20 s from gRPC, then those of the retries.
+
+    A server that is busy is not hurried: gRPC counts the beginning of its connection, and a request has ten minutes.
+    """
     try:
-        with explained(settings):
-            for name, value in {**_ALWAYS, **settings}.items():
-                _set(session, name, value)
+        with explained():
+            session.conf.get(_LARGEST_METHOD)
     except UnreachableError as error:
-        what = f"{remote} does not answer as a Spark Connect server"
-        raise UnreachableError(what, error.why, "look at the port, 15002 unless it was set otherwise") from None
+        raise _no_server(place, error.why) from None
+    except SparkDefectError as error:
+        words = str(error)
+        if any(word in words for word in _NOT_LET_IN):
+            fix = "name the token that it takes: sc://HOST:15002/;token=TOKEN"
+            raise AuthenticationError(f"{place} does not let you in", cause_of(words), fix) from None
+        raise _no_server(place, cause_of(words)) from None
+
+
+def _no_server(place: str, reason: str) -> UnreachableError:
+    what = f"{place} does not answer as a Spark Connect server"
+    if "Tls handshake failed" in reason:
+        return UnreachableError(what, reason, "does it speak TLS? a token, or use_ssl=true, asks for that")
+    return UnreachableError(what, reason, "look at the port, 15002 unless it was set otherwise")
 
 
 def _set(session: SparkSession, name: str, value: str) -> None:
@@ -411,6 +483,11 @@ def _set(session: SparkSession, name: str, value: str) -> None:
         ) from None
 
 
+def shown_address(remote: str) -> str:
+    """The address of a server as it may be shown: a token may follow."""
+    return remote.partition(";")[0].rstrip("/")
+
+
 def _connect_address(remote: str) -> tuple[str, int]:
     address = urlsplit(remote)
     try:
@@ -418,7 +495,9 @@ def _connect_address(remote: str) -> tuple[str, int]:
     except ValueError:
         host, port = None, 0
     if address.scheme != "sc" or not host:
-        raise UsageError(f"{remote} is no address of a Spark Connect server", fix="--remote sc://HOST:15002")
+        raise UsageError(
+            f"{shown_address(remote)} is no address of a Spark Connect server", fix="--remote sc://HOST:15002"
+        )
     return host, port
 
 

@@ -80,8 +80,8 @@ class AuditRequest:
                 over_time = self._over_time(selection, criteria, every, now)
                 progress.say("folding what stays the same")
                 read = self._folded(selection, running)
-            tuned = settings_for(partition_rows(read), self.session.remote, conditions=bool(criteria.custom))
-            spark = running.enter_context(spark_session(self.session.master, self.session.remote, {**tuned, **own}))
+            tuned = settings_for(partition_rows(read), self.session.remote, conditions=bool(criteria.custom), asked=own)
+            spark = running.enter_context(spark_session(self.session.master, self.session.remote, tuned))
             with Progress() as progress:
                 found = run_audit(
                     spark, read, criteria, per_snapshot=self.per_snapshot, over_time=over_time, stage=progress.say

@@ -335,7 +335,7 @@ import sys
 from pathlib import Path
 import analyzers.backfill
 import kreplica
-from analyzers.sessions.session import spark_session
+from analyzers.sessions.session import planned_once, spark_session
 from commands.start import main
 from kreplica.monitoring.snapshots.ingestion import ingest_dumps
 
@@ -349,6 +349,7 @@ with spark_session() as session:
     print(session.sparkContext.master, java.Runtime.getRuntime().maxMemory() >> 20, java.ProcessHandle.current().pid())
     print(session.conf.get("spark.sql.files.openCostInBytes"), session.conf.get("spark.sql.shuffle.partitions"))
     assert session.range(5).count() == 5
+    assert planned_once({"spark.driver.memory": "8g"}) == java.Runtime.getRuntime().maxMemory() // 3 // 256
 print({name: value for name, value in os.environ.items() if before.get(name) != value}, os.getppid(), flush=True)
 main()
 """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kreplica.errors import InputError
+from kreplica.errors import InputError, UsageError
 from kreplica.store.selection import Wanted, select_snapshots
 
 if TYPE_CHECKING:
@@ -27,6 +28,17 @@ def test_a_session_leaves_the_environment_to_others_while_it_runs(spark: SparkSe
     began = dict(line.split("=", 1) for line in Path("/proc/self/environ").read_text().split("\0") if line)
     for name in ("JAVA_HOME", "PYTHONSAFEPATH", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON", "SPARK_LOCAL_IP"):
         assert os.environ.get(name) == began.get(name)
+
+
+def test_a_session_beside_another_is_refused(spark: SparkSession) -> None:
+    from analyzers.sessions.session import spark_session
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        places = {"master": "local[1]"}, {"remote": f"sc://127.0.0.1:{server.getsockname()[1]}"}
+        for place in places:
+            with pytest.raises(UsageError, match="this process has a Spark session already"), spark_session(**place):
+                pass
+    assert spark.range(3).count() == 3
 
 
 @pytest.mark.parametrize("adaptive", ["false", "true"])

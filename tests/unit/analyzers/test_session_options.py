@@ -11,7 +11,11 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from py4j.protocol import Py4JError
@@ -74,25 +78,80 @@ def test_nobody_there_is_said_at_once(option: str) -> None:
 
 
 ASKS = """
+import os
 import sys
 from analyzers.sessions import session
+from kreplica.errors import KreplicaError
+
+def ask(**where):
+    try:
+        with session.spark_session(**where):
+            pass
+    except KreplicaError as error:
+        print(f"{type(error).__name__}: {error}")
+
 session.CONNECT_RETRIES = 0
-with session.spark_session(remote=sys.argv[1]):
-    pass
+ask(remote=sys.argv[1])
+from pyspark.sql import SparkSession
+from pyspark.sql.connect.client import SparkConnectClient
+SparkConnectClient.release_session = lambda _: print("released")
+for address in sys.argv[2:]:
+    ask(remote=address)
+own = SparkSession.builder.remote(sys.argv[1]).getOrCreate()
+ask(remote=sys.argv[2])
+ask(master="local[1]")
+print("running" if not own.is_stopped else "stopped", flush=True)
+os._exit(0)  # its client asks the server for ten minutes what it may let go of
 """
 
 
-def test_a_server_of_another_kind_is_named() -> None:
+@pytest.mark.one_python
+def test_servers_of_another_kind_are_named_and_a_second_session_is_refused() -> None:
     """In a process of its own: where a session of a JVM runs PySpark makes no client of a Connect server."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        _grpc_server("UNIMPLEMENTED") as strange,
+        _grpc_server("UNAUTHENTICATED") as closed,
+    ):
         answering = threading.Thread(target=_answer_in_http, args=(server,), daemon=True)
         answering.start()
-        address = f"sc://127.0.0.1:{server.getsockname()[1]}"
-        command = [sys.executable, "-c", ASKS, address]
-        ended = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-    told = ended.stderr.splitlines()[-1]
-    assert told.startswith(f"kreplica.errors.UnreachableError: {address} does not answer as a Spark Connect server; ")
-    assert "HTTP" in told
+        ports = (server.getsockname()[1], strange, closed)
+        addresses = [f"sc://127.0.0.1:{port}" for port in ports]
+        command = [sys.executable, "-c", ASKS, *addresses, f"{addresses[1]}/;token=verysecret"]
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    http, grpc, refused, tls, second, local, own = ended.stdout.splitlines()
+    web, other, kept = addresses
+    assert http.startswith(f"UnreachableError: {web} does not answer as a Spark Connect server; ")
+    assert "HTTP" in http
+    assert grpc.startswith(f"UnreachableError: {other} does not answer as a Spark Connect server; it says so; look at ")
+    assert refused.startswith(f"AuthenticationError: {kept} does not let you in; it says so; name the token")
+    assert tls.startswith(f"UnreachableError: {other} does not answer as a Spark Connect server; ")
+    assert tls.endswith("; does it speak TLS? a token, or use_ssl=true, asks for that")
+    reason = "this process has a Spark session already, and PySpark has one at a time; stop that one first, "
+    assert second.startswith(f"UsageError: cannot begin a session on {other}; {reason}")
+    assert local.startswith(f"UsageError: cannot start Spark on local[1]; {reason}")
+    assert (own, ended.stderr) == ("running", "")
+
+
+@contextmanager
+def _grpc_server(code: str) -> Iterator[int]:
+    """The port of a server that refuses every call by a status."""
+    import grpc
+
+    class Refusing(grpc.ServerInterceptor):  # type: ignore[misc, unused-ignore]
+        def intercept_service(self, *_: object) -> object:
+            def refuse(_: object, context: Any) -> None:
+                context.abort(grpc.StatusCode[code], "it says so")
+
+            return grpc.unary_unary_rpc_method_handler(refuse)
+
+    server = grpc.server(ThreadPoolExecutor(2), interceptors=(Refusing(),))
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    try:
+        yield port
+    finally:
+        server.stop(None).wait()
 
 
 def _answer_in_http(server: socket.socket) -> None:
@@ -124,6 +183,20 @@ def test_a_job_is_planned_again_after_each_stage_where_there_is_no_memory_for_it
     name = "spark.sql.adaptive.enabled"
     assert settings_for(most, remote)[name] == "false"
     assert name not in settings_for(most + 1, remote)
+
+
+@pytest.mark.parametrize(
+    ("asked", "most"), [("700m", 955_733), ("2G", 2_796_202), ("48g", 67_108_864), ("x", 6_990_506)]
+)
+def test_rows_are_kept_as_they_are_by_the_memory_that_was_asked_for(
+    asked: str, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A third of it by 256 bytes; what Java refuses is as if nothing was asked for."""
+    monkeypatch.setattr(session, "_driver_gibibytes", lambda: 5)
+    name, memory = "spark.sql.adaptive.enabled", {"spark.driver.memory": asked}
+    assert settings_for(most, asked=memory) == {**settings_for(most), **memory, name: "false"}
+    assert name not in settings_for(most + 1, asked=memory)
+    assert settings_for(1, asked={name: "true"})[name] == "true"
 
 
 def test_no_code_is_compiled_for_few_rows() -> None:
