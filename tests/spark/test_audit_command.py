@@ -85,6 +85,7 @@ def test_strict_stops_at_the_first_wrong_file_and_starts_no_spark(dumps: Path, r
     assert (answer.returncode, answer.stdout) == (2, "")
     assert answer.stderr.startswith("error: cannot read ")
     assert str(paths["truncated"]) in answer.stderr or str(paths["removed"]) in answer.stderr
+    assert f"({len(paths) - 1} more files cannot be read either); " in answer.stderr
     assert answer.stderr.count("\n") == 1
 
 

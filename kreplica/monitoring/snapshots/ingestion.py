@@ -48,7 +48,7 @@ def ingest_dumps(
 
     Raises:
         InputError: A dump is not there, or the only one cannot be read.
-        UsageError: The history cannot be written to, or would lie in another one, or around one.
+        UsageError: The history cannot be written to, or would lie in a dump directory, or in or around another history.
         UnreachableError: The object store that holds it does not answer.
     """
     refuse_nested(history)

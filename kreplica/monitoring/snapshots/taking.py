@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 from msgspec import Struct
 
 from kreplica.errors import ExitCode, KreplicaError, worst_of
+from kreplica.history.nesting import refuse_dumps_in_history
 from kreplica.model.tables.rows import Meaning
 from kreplica.sources import Facet, read_snapshot
 from kreplica.store.manifest import read_manifest
@@ -161,10 +162,11 @@ def take_snapshots(
         seen: Called with each result as soon as it is known.
 
     Raises:
-        UsageError: The directory cannot be written to; said before any cluster is asked.
+        UsageError: The directory cannot be written to, or is a history; said before any cluster is asked.
         UnreachableError: The object store that it is in does not answer.
         KreplicaError: Only one cluster was named, and it failed.
     """
+    refuse_dumps_in_history(directory)
     check_directory(directory)
     taken: dict[int, TakenSnapshot] = {}
     reads = {number: partial(_read, handle, wanted) for number, handle in enumerate(handles)}

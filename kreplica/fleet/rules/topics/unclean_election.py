@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from kreplica.engine.rules.replication.replica_set import NO_LEADER
 from kreplica.fleet.cluster import ClusterHistory, Span
 from kreplica.fleet.finding import Certainty, FleetFinding
 from kreplica.fleet.lasting import Lasting
@@ -164,7 +165,7 @@ def _judged(history: ClusterHistory, table: Lasting, before: int, after: int, *,
         rule=NAME,
         severity=SEVERITY if certainty is Certainty.POSSIBLE else Severity.CRITICAL,
         certainty=certainty,
-        message=f"{told} unclean: broker {leader} leads after {old['leader']}, in sync before: {was}",
+        message=f"{told} unclean: broker {leader} leads after {_leader(old['leader'])}, in sync before: {was}",
         topic=table.strings("topic")[after],
         partition=table.integers("partition")[after],
         evidence={"proof": proof, "leader": leader, "before": old, "after": new},
@@ -209,6 +210,10 @@ def _may_have_eligible(history: ClusterHistory, table: Lasting, row: int) -> boo
         return False
     features = history.features[int(table.runs.last[row])]
     return features.get(ELR_FEATURE, 0) > 0 if METADATA_VERSION in features else False
+
+
+def _leader(value: object) -> str:
+    return "an unknown leader" if value is None else "nobody" if value == NO_LEADER else str(value)
 
 
 def _ids(value: object) -> str:

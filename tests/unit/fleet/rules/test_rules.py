@@ -119,6 +119,7 @@ def test_nobody_joins_a_partition_without_a_leader(cluster: PlantedCluster) -> N
     cluster.snapshot()
     (one,) = judged(cluster, "unclean-election")
     assert (one.certainty, one.severity) == (Certainty.LIKELY, Severity.CRITICAL)
+    assert one.message == "likely unclean: broker 1 leads after nobody, in sync before: 0"
     cluster.change("orders", 0, leader=-1, isr=[1], leader_epoch=8)
     cluster.snapshot()
     cluster.change("orders", 0, leader=2, isr=[2], leader_epoch=10)
