@@ -202,7 +202,8 @@ def nothing_wanted(storage: Storage, wanted: Wanted) -> UsageError:
     if wanted == _EVERYTHING:
         fix = f"kreplica audit ingest DUMP --into {shlex.quote(name)} adds some"
         return UsageError(f"{name} holds no snapshot", "no ingest into it was finished", fix)
-    return UsageError(f"{name} holds no snapshot that is wanted", fix=LOOK)
+    fix = f"{LOOK}; kreplica history --in {shlex.quote(name)} lists its clusters" if wanted.clusters else LOOK
+    return UsageError(f"{name} holds no snapshot that is wanted", fix=fix)
 
 
 @dataclass(frozen=True, slots=True)

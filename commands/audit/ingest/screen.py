@@ -30,8 +30,8 @@ def show(found: Ingested, history: str, console: Console) -> None:
         *_more(found.total("refused"), "older than what is kept"),
         *_more(found.total("damaged"), "damaged"),
         *_more(found.total("left_out"), "left out"),
-        *_more(found.nameless, "of no cluster"),
-        *_more(found.unread, "no snapshot"),
+        *_more(found.nameless, "without a cluster id"),
+        *([f"{counted(found.unread, 'file')} not read"] if found.unread else []),
     ]
     if found.faults:
         parts.append(f"{counted(found.faults, 'month')} of the history damaged")

@@ -33,6 +33,8 @@ def place_of(text: str | os.PathLike[str] | S3Place) -> Place:
     if isinstance(text, S3Place):
         return text
     name = os.fspath(text)
+    if not name:  # Path makes the current folder of it, which a variable that is not set hardly means
+        raise UsageError("a path is empty", "", "name a folder, . for this one")
     if name.startswith(SCHEME):
         return S3Place.of(name)
     if name.startswith(_FILE):

@@ -97,7 +97,7 @@ def test_what_is_no_dump_is_named_and_the_rest_is_taken_in(kreplica: Any, tmp_pa
     ended = kreplica("audit", "ingest", "sample", str(tmp_path / "notes.txt"), *into)
     assert ended.code == 5
     assert ended.out.startswith("INCOMPLETE 12 snapshots of 2 clusters added to ")
-    assert "1 no snapshot" in " ".join(ended.out.split())
+    assert "1 file not read" in " ".join(ended.out.split())
     assert "notes.txt" in ended.out + ended.err
     alone = kreplica("audit", "ingest", str(tmp_path / "notes.txt"), *into)
     assert (alone.code, alone.out) == (2, "")

@@ -377,6 +377,7 @@ def test_places_are_paths_and_urls(tmp_path: Any) -> None:
     assert storage.create("f", b"1")
     assert (tmp_path / "f").read_bytes() == b"1"
     for text in (
+        "",
         "s3://",
         "s3:///x",
         "s3://bu",
