@@ -54,14 +54,16 @@ def _verdict(validation: Validation) -> tuple[str, str, str]:
     """Word, colour and sentence."""
     code = validation.exit_code
     explained = counted(sum(validation.counts.values()), "change")
-    where = f"offsets {validation.begin} to {validation.end - 1}"
+    read = validation.end > validation.begin
+    where = f"offsets {validation.begin} to {validation.end - 1}" if read else "no records"
     if code is ExitCode.FINDINGS:
         refused = validation.refused
         first = f"the first at offset {refused[0].offset}"
         return "REFUSED", COLORS[code], f"{counted(len(refused), 'fault')}, {first}; {explained} explained in {where}"
-    rules = counted(len(_used(validation)), "rule")
+    used = _used(validation)
+    rules = f" explained by {counted(len(used), 'rule')}" if used else ""
     held = f"; {counted(validation.checkpoints, 'checkpoint')} hold the same" if validation.checkpoints else ""
-    sentence = f"{explained} in {where} explained by {rules}{held}"
+    sentence = f"{explained} in {where}{rules}{held}"
     if code is ExitCode.INCOMPLETE:
         return "INCOMPLETE", COLORS[code], f"{sentence}; part of the log could not be read"
     return "VALID", COLORS[code], sentence

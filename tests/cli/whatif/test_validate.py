@@ -49,6 +49,21 @@ def test_the_screen_says_the_verdict_first(kreplica: Any) -> None:
     assert "next" not in ended.out
 
 
+def test_a_log_without_records_or_changes_is_told_as_such(kreplica: Any, tmp_path: Path) -> None:
+    """The records of the first 3,385 bytes are about settings and brokers: Kafka's dump has no partition there."""
+    segment = tmp_path / SEGMENT
+    segment.touch()
+    assert kreplica("whatif", "validate", segment).out.startswith("VALID 0 changes in no records\n")
+    segment.write_bytes(bytes(range(1, 101)))
+    unread = kreplica("whatif", "validate", segment)
+    assert (unread.code, unread.out.splitlines()[0]) == (
+        5,
+        "INCOMPLETE 0 changes in no records; part of the log could not be read",
+    )
+    segment.write_bytes(LOG.read_bytes()[:3385])
+    assert kreplica("whatif", "validate", segment).out.startswith("VALID 0 changes in offsets 0 to 32\n")
+
+
 def test_the_rules_of_another_release_refuse_it(kreplica: Any) -> None:
     """Before 4.0 a restarted broker left no ISR when it registered: those records are refused then."""
     ended = kreplica("whatif", "validate", DATA, "--kafka-version", "3.9-kraft", "-o", "json")
