@@ -186,7 +186,8 @@ def whatif_prove(
 
 def _symmetric(family: Family, model: Model, bounds: ProofBounds) -> Model:
     if family.symmetry is None:
-        raise UsageError(f"{model.name} has no symmetry that the search knows of")
+        fix = f"leave it out; models of one partition, such as {DEFAULT_MODEL}, take it"
+        raise UsageError(f"--symmetry is no option of {model.name}", "", fix)
     return replace(model, symmetry=family.symmetry(bounds))
 
 
