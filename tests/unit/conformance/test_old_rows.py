@@ -56,7 +56,7 @@ def test_until_2_0_0_logs_differ_after_a_missed_epoch(release: str, log: str) ->
     assert told(last, 3) == Told(2, -1, (2, 3, 4), None), "it is in sync all the same"
 
 
-@pytest.mark.parametrize(("release", "flushed"), [("0.10.2.2", 0), ("2.0.0", 3)])
+@pytest.mark.parametrize(("release", "flushed"), [("0.10.2.2", 0), ("0.11.0.3", 3), ("2.0.0", 3)])
 def test_until_0_10_a_broker_that_ends_itself_flushes_nothing(release: str, flushed: int) -> None:
     """KAFKA-4039: it never comes to LogManager.shutdown."""
     disk = readings("leader-lost-its-log", release)[-1].disks[3]
@@ -64,14 +64,14 @@ def test_until_0_10_a_broker_that_ends_itself_flushes_nothing(release: str, flus
     assert (disk.recovery_point, len(disk.records)) == (flushed, 3)
 
 
-@pytest.mark.parametrize("release", ["0.10.2.2", "2.0.0"])
+@pytest.mark.parametrize("release", ["0.10.2.2", "0.11.0.3", "1.1.1", "2.0.0"])
 def test_until_2_0_0_a_broker_ends_rather_than_truncate(release: str) -> None:
     last = readings("leader-lost-its-log", release)[-1]
     assert last.told[3] == NOT_READABLE
     assert values(last, 3) == "abc"
 
 
-@pytest.mark.parametrize("release", ["2.0.1", "2.8.2"])
+@pytest.mark.parametrize("release", ["2.0.1", "2.8.2", "3.3.2"])
 def test_since_2_0_1_it_truncates(release: str) -> None:
     last = readings("leader-lost-its-log", release)[-1]
     assert told(last, 2).isr == (2, 3)

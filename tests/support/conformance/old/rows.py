@@ -114,7 +114,7 @@ OLD_ROWS: tuple[OldRow, ...] = (
             settings={"min.insync.replicas": "1", "unclean.leader.election.enable": "false"},
             modes=("zookeeper",),
         ),
-        ("0.10.2.2", "2.0.0", "2.0.1", "2.8.2"),
+        ("0.10.2.2", "0.11.0.3", "1.1.1", "2.0.0", "2.0.1", "2.8.2", "3.3.2"),
         "KAFKA-7414, 2.0.1",
     ),
     OldRow(
