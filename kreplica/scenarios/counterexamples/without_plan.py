@@ -33,8 +33,8 @@ REASONS: Mapping[str, str] = {
     catalogue.PRODUCERS: "in a run the steps come in another order; a plan has at most two records",
     catalogue.COMMITS: "in a plan the application crashes once, after one of its own steps, and starts again as before",
     catalogue.TRANSACTIONS: "in a plan one EndTxn is late, the one that commits the first transaction",
-    catalogue.COORDINATOR: f"{_NO_RELEASE}; those of releases are coordinator-3.9 and coordinator-4.1",
-    catalogue.GROUP: f"{_NO_RELEASE}; those of releases are consumer-group-4.1, -4.2 and -4.3",
+    catalogue.COORDINATOR: f"{_NO_RELEASE}; releases behave like coordinator-3.9 and -4.1",
+    catalogue.GROUP: f"{_NO_RELEASE}; releases behave like consumer-group-4.1, -4.2 and -4.3",
     catalogue.MEMBERSHIP: (
         "a plan has two consumers and one fault:"
         " the heartbeat by which the first one joins is late, or its session ends"
