@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from kreplica.engine.rules.controller.broker_registration import FencedFirst, Resends
 from kreplica.engine.rules.controller.reassignment import Awaited, MustLive
 from kreplica.engine.rules.replication.acknowledgement import ACKS_ALL
 from kreplica.engine.rules.replication.durability import RecoveryPoint
@@ -262,6 +263,7 @@ CHANGES: tuple[Change, ...] = (
     _since("3.8", tells_abortable=True),
     _kraft_since("3.8", moves_wait_for=Awaited.TARGET),
     _kraft_since("3.9", unclean_setting_obeyed=True),
+    _kraft_since("3.9.2", resends=Resends.INTERVAL),
     _since(
         "4.0",
         {"linger.ms": 5},
@@ -270,10 +272,21 @@ CHANGES: tuple[Change, ...] = (
         group_version=1,
         resets_by_duration=True,
     ),
-    _kraft_since("4.0", restarted_leave_isrs=True, fenced_keep_sessions=True),
+    _kraft_since(
+        "4.0",
+        restarted_leave_isrs=True,
+        fenced_keep_sessions=True,
+        failover_renews_fenced=True,
+        fenced_first=FencedFirst.BY_HASH,
+        resends=Resends.DOUBLED_TO_HALF,
+    ),
     _since("4.0.1", more_stays=True, single_epoch_rise=True),
-    _since("4.1", elr=True, zero_sequence_first=True),
+    _kraft_since("4.0.1", resends=Resends.INTERVAL),
+    _since("4.1", elr=True, zero_sequence_first=True, last_leader_must_be_back=True),
+    _kraft_since("4.1", failover_renews_fenced=False),
+    _since("4.1.1", last_leader_noted_at_once=True),
     _since("4.2", strict_markers=True, members_rejoin=True),
+    _kraft_since("4.2", fenced_first=FencedFirst.BY_RECORD_HASH),
     _since(
         "4.3",
         {"group.consumer.assignment.interval.ms": 1_000},  # KIP-1263

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from kreplica.engine.rules.controller.broker_registration import FencedFirst, Resends
 from kreplica.engine.rules.controller.reassignment import Awaited, MustLive
 from kreplica.engine.rules.replication.durability import RecoveryPoint
 from kreplica.engine.rules.transactions.producer_state import UnknownProducer
@@ -49,7 +50,7 @@ class Version:
         controller: ZooKeeper or KRaft.
         defaults: Settings by Kafka's names, with the unchanged ones of earlier versions.
         positions_outlive_leaders: A leader that is elected again and has not heard of the leaders in between keeps the
-            positions of its followers (0.9; not mended up to 4.0, Replica.resetReplicaState).
+            positions of its followers (0.9; not mended up to 4.3, Replica.resetReplicaState).
         position_before_read: The leader notes a follower's position before it reads for it (up to 0.8.1).
         lag_by_messages: replica.lag.max.messages counts too (before 0.9, KAFKA-1546).
         offline_by_isr_order: When the leader is gone, the first in the ISR leads, not the first in the assignment
@@ -102,11 +103,15 @@ class Version:
         restarted_leave_isrs: A restarted broker leaves the ISRs it was in when it registers (KRaft 4.0, KAFKA-18106).
         fenced_keep_sessions: A broker that stopped cleanly must also wait for its session to expire before it registers
             again (KRaft 4.0, BrokerHeartbeatTracker).
+        failover_renews_fenced: So must one that was fenced when another controller took over (KRaft 4.0, up to 4.0.1,
+            KAFKA-19130).
+        fenced_first: Where the sessions of several brokers are over, the one that is fenced first (KRaft 4.0, 4.2).
+        resends: The wait of a broker whose registration was refused (KRaft 3.9.2, 4.0, 4.0.1).
         unclean_setting_obeyed: unclean.leader.election.enable is obeyed (KRaft 3.9, KAFKA-12670); before, leaders were
             elected uncleanly only where an operator asked for it.
         alter_partition: The leader asks the controller for an ISR (2.7, KIP-497) instead of writing it to ZooKeeper.
         known_state_ends_pending: A state that a leader knows already ends its wait for the ISR it has asked for since
-            (KRaft; not mended up to 4.0, Partition.makeLeader).
+            (KRaft; not mended up to 4.3, Partition.makeLeader).
         broker_epoch_in_isr: The controller refuses members restarted since the request (KRaft from 3.5 on, KIP-903).
         freeze_below_min_isr: The high watermark stands still below min ISR (3.7, KAFKA-15583).
         epoch_rises_on_shrink: A smaller ISR raises the leader epoch (KRaft before metadata version 3.6, KAFKA-15021).
@@ -155,6 +160,9 @@ class Version:
         consumer_detects_truncation: Consumers' requests carry the leader epoch, and they validate their position after
             a leader change (2.3, KIP-320).
         elr: Eligible leader replicas are on by default (4.1, KIP-966).
+        last_leader_must_be_back: With ELRs the last leader is elected only once it is back (4.1, KAFKA-19522).
+        last_leader_noted_at_once: With ELRs the last leader is remembered as soon as nobody leads, not only once the
+            ISR is empty (4.1.1).
     """
 
     name: str
@@ -200,6 +208,9 @@ class Version:
     assigned_keep_elr: bool = False
     restarted_leave_isrs: bool = False
     fenced_keep_sessions: bool = False
+    failover_renews_fenced: bool = False
+    fenced_first: FencedFirst = FencedFirst.LONGEST_SILENT
+    resends: Resends = Resends.DOUBLED
     unclean_setting_obeyed: bool = True
     alter_partition: bool = False
     known_state_ends_pending: bool = False
@@ -240,3 +251,5 @@ class Version:
     resets_by_duration: bool = False
     consumer_detects_truncation: bool = False
     elr: bool = False
+    last_leader_must_be_back: bool = False
+    last_leader_noted_at_once: bool = False

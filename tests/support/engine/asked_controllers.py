@@ -38,7 +38,14 @@ class Played(KraftController):
     def circumstances(self, state: PartitionState) -> Circumstances:  # noqa: ARG002
         version, (live, *others) = self.cluster.version, self.facts
         placed = tuple(broker for broker in self.brokers.active_where_placed() if broker in live)
-        return Circumstances(placed, *others, version.moves_wait_for, version.epoch_rises_on_shrink)
+        return Circumstances(
+            placed,
+            *others,
+            version.moves_wait_for,
+            version.epoch_rises_on_shrink,
+            version.last_leader_must_be_back,
+            version.last_leader_noted_at_once,
+        )
 
     def is_active(self) -> bool:
         return True

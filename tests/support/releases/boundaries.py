@@ -141,7 +141,10 @@ ROWS = {
 }
 """Rows of ``make conformance-old`` that are played on brokers of both sides."""
 
-SOURCE: dict[str, str] = {}
+SOURCE: dict[str, str] = dict.fromkeys(
+    ("resends 3.9.2 KRaft", "resends 4.0 KRaft", "resends 4.0.1 KRaft"),
+    "`kafka.server.BrokerLifecycleManager.scheduleNextCommunicationAfterFailure`, `resendExponentialBackoff`",
+)
 """What nothing else holds: where it is read in Kafka."""
 
 

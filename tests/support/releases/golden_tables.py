@@ -68,6 +68,15 @@ HELD = {
     "balances.txt": ("elections of preferred leaders while replicas are moved", ("balances_while_moving",)),
     "restarts.txt": ("the ISR as a broker registers anew, in KRaft", ("restarted_leave_isrs",)),
     "sessions.txt": ("whether a broker's session stands, in KRaft", ("fenced_keep_sessions",)),
+    "expiries.txt": ("which of several silent brokers is fenced first, in KRaft", ("fenced_first",)),
+    "activations.txt": (
+        "whether sessions of brokers stand at a controller that has taken over, in KRaft",
+        ("failover_renews_fenced",),
+    ),
+    "last-leaders.txt": (
+        "the last leader where ISR and ELR are empty",
+        ("last_leader_must_be_back", "last_leader_noted_at_once"),
+    ),
     "producer-states.txt": ("batches of an idempotent producer", ("cached_batches", "unknown_producer")),
     "ends.txt": ("the end of a transaction", ("fence_rotates",)),
     "inits.txt": ("a producer id that is asked for", ()),
@@ -122,7 +131,15 @@ WHOLE = (
 """Files whose answers differ by more than one rule, or whose class did what followers did not use yet."""
 IN_BOTH_MODES = ("known-states.txt", "log-directories.txt", "move-ends.txt")
 """Files whose lines begin with a mode."""
-OF_KRAFT = ("moves-in-flight.txt", "sessions.txt", "features.txt", "restarts.txt", *IN_BOTH_MODES)
+OF_KRAFT = (
+    "moves-in-flight.txt",
+    "sessions.txt",
+    "expiries.txt",
+    "activations.txt",
+    "features.txt",
+    "restarts.txt",
+    *IN_BOTH_MODES,
+)
 """Files with answers of KRaft."""
 BETWEEN = """\
 The next table has each rule that changed with a release, and the evidence for both sides of the change: answers of

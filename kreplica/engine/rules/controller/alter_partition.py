@@ -168,7 +168,7 @@ def stays_pending(pending: bool, partition_epoch: int, told_partition_epoch: int
 
     kafka.cluster.Partition.makeLeader and updateAssignmentAndIsr: a state with a newer partition epoch settles what the
     leader asked for. One with the partition epoch that the leader knows settles nothing, but ends the wait, too, up to
-    4.0 at least: the metadata log repeats the answer to the leader's last request when it may have made the next. The
+    4.3: the metadata log repeats the answer to the leader's last request when it may have made the next. The
     controller goes on to write that ISR, and until the leader hears of it the high watermark passes the new member.
 
     Args:

@@ -4,6 +4,8 @@ org.apache.kafka.controller.BrokerHeartbeatManager and ClusterControlManager, si
 but out of every ISR and leads nothing.
 """
 
+from enum import IntEnum
+
 FENCED = 0
 UNFENCED = 1
 CONTROLLED_SHUTDOWN = 2
@@ -15,8 +17,34 @@ NO_BROKER = -1
 CATCHING_UP_WAIT_MS = 10
 FIRST_SHUTDOWN_WAIT_MS = 50
 RESEND_MS = 100
+TRACKER_SIZE = 16
+LOW_32 = 2**32 - 1
 SHUTDOWN_PATIENCE_MS = 300_000
 """A broker stops after five minutes even if the controller has not allowed it yet: BrokerServer.shutdown."""
+
+
+class Resends(IntEnum):
+    """The wait of a broker whose registration or heartbeat failed, before it sends the next.
+
+    DOUBLED with every failure, up to broker.session.timeout.ms, up to 3.9.1; DOUBLED_TO_HALF, up to half of that, in
+    4.0.0; INTERVAL, always broker.heartbeat.interval.ms, in 3.9.2 and from 4.0.1 on.
+    """
+
+    DOUBLED = 0
+    DOUBLED_TO_HALF = 1
+    INTERVAL = 2
+
+
+class FencedFirst(IntEnum):
+    """The broker that a controller fences first, where the sessions of several are over at one look.
+
+    LONGEST_SILENT up to 3.9; since 4.0 the first in a hash table of broker ids and epochs: BY_HASH of a class, since
+    4.2 BY_RECORD_HASH, which differs by a constant.
+    """
+
+    LONGEST_SILENT = 0
+    BY_HASH = 1
+    BY_RECORD_HASH = 2
 
 
 def heartbeat_wait(caught_up: bool, wants_shutdown: bool, told_to_wait: bool, interval_ms: int) -> int:
@@ -36,17 +64,21 @@ def heartbeat_wait(caught_up: bool, wants_shutdown: bool, told_to_wait: bool, in
     return interval_ms if caught_up else CATCHING_UP_WAIT_MS
 
 
-def resend_wait(failures: int, session_timeout_ms: int) -> int:
+def resend_wait(failures: int, session_timeout_ms: int, interval_ms: int, resends: Resends) -> int:
     """Returns the wait of a broker after a registration or heartbeat that failed or was refused, in milliseconds.
 
-    BrokerLifecycleManager.scheduleNextCommunicationAfterFailure: twice as long each time, at most the session timeout;
-    Kafka varies it by 2 %.
+    BrokerLifecycleManager.scheduleNextCommunicationAfterFailure; Kafka varies a wait that doubles by 2 %.
 
     Args:
         failures: Number of failures since the last success, without this one.
         session_timeout_ms: broker.session.timeout.ms.
+        interval_ms: broker.heartbeat.interval.ms.
+        resends: What the version does.
     """
-    return int(min(RESEND_MS << failures, session_timeout_ms))
+    if resends == Resends.INTERVAL:
+        return interval_ms
+    most = session_timeout_ms // 2 if resends == Resends.DOUBLED_TO_HALF else session_timeout_ms
+    return int(min(RESEND_MS << failures, most))
 
 
 def session_expired(now: int, last_contact: int, session_timeout: int) -> bool:
@@ -71,25 +103,50 @@ def session_stands(fenced: bool, now: int, last_contact: int, session_timeout: i
     return (fenced_keep_sessions or not fenced) and not session_expired(now, last_contact, session_timeout)
 
 
-def stale_broker(now: int, last_contacts: tuple[int, ...], unfenced: int, session_timeout: int) -> int:
-    """The broker to fence now, NO_BROKER if none: of those whose session is over, the one silent for longest.
+def stale_broker(
+    now: int, last_contacts: tuple[int, ...], unfenced: int, session_timeout: int, places: tuple[int, ...]
+) -> int:
+    """The broker to fence now, NO_BROKER if none: of those whose session is over, the one with the smallest place.
 
-    BrokerHeartbeatManager.findOneStaleBroker, up to 3.9: one at a time; the controller checks again at once. Of those
-    heard of at the same time it is the first. Since 4.0 BrokerHeartbeatTracker.maybeRemoveExpired takes those whose
-    session is over in the order of a hash map, which nothing promises: the order of before stands for it.
+    One at a time; the controller checks again at once. Up to 3.9 it is the one silent for longest
+    (BrokerHeartbeatManager.findOneStaleBroker); since 4.0 the first in a hash table, however long it has been silent
+    (BrokerHeartbeatTracker.maybeRemoveExpired). The last of several is the last in the ISR, and the last leader.
 
     Args:
         now: The time.
         last_contacts: Time of each broker's last contact, by broker, in the same unit.
         unfenced: Set of brokers that are not fenced.
         session_timeout: broker.session.timeout.ms in that unit.
+        places: By broker, what the order goes by: the last contact, or since 4.0 ``tracker_place``.
     """
     found = NO_BROKER
     for broker, last_contact in enumerate(last_contacts):
         stale = unfenced >> broker & 1 == 1 and session_expired(now, last_contact, session_timeout)
-        if stale and (found == NO_BROKER or last_contact < last_contacts[found]):
+        if stale and (found == NO_BROKER or places[broker] < places[found]):
             found = broker
     return found
+
+
+def tracker_place(broker: int, epoch: int, entries: int, fenced_first: FencedFirst) -> int:
+    """Returns a broker's place in the table of brokers that a controller has heard of, since 4.0.
+
+    BrokerHeartbeatTracker.contactTimes, a java.util.concurrent.ConcurrentHashMap of BrokerIdAndEpoch. Of two brokers
+    with one place the one that was heard of first comes first. Epochs that a broker had before are in that table, too,
+    until a session has passed: they are left out here.
+
+    Args:
+        broker, epoch: Of its registration.
+        entries: Number of brokers in the table.
+        fenced_first: BY_HASH or BY_RECORD_HASH.
+    """
+    size = TRACKER_SIZE
+    while entries >= size * 3 // 4:
+        size *= 2
+    hashed = 31 * broker + ((epoch ^ epoch >> 32) & LOW_32)
+    if fenced_first == FencedFirst.BY_HASH:
+        hashed += 31 * 31
+    hashed &= LOW_32
+    return (hashed ^ hashed >> 16) & (size - 1)
 
 
 def next_state(

@@ -52,7 +52,7 @@ def leader_obstacle(replica: int, isr: int, elr: int, active: int, online: int) 
 def kraft_last_known_leader(isr: int, elr: int, last_known_elr: int, acceptable: int, elr_enabled: bool) -> int:
     """Returns the last known leader if it is back and no other replica may lead; NO_LEADER otherwise.
 
-    PartitionChangeBuilder.canElectLastKnownLeader, since 4.1: 4.0 did not check that it is back (KAFKA-19522). Such an
+    PartitionChangeBuilder.canElectLastKnownLeader, since 4.1; 4.0 did not check that it is back: ``early_elr``. Such an
     election is unclean.
     """
     if not elr_enabled or isr != 0 or elr != 0 or size(last_known_elr) != 1:

@@ -84,8 +84,7 @@ def kraft_isr_of_elected(elected: int, isr: int, elr: int) -> tuple[int, int]:
 def kraft_last_known_elr(leader: int, last_known_elr: int, elected: int, elr_enabled: bool) -> int:
     """The last-known ELR after a change: the last leader where nobody leads any more; none while there is a leader.
 
-    PartitionChangeBuilder.maybeUpdateLastKnownLeader, since 4.1. In 4.0 it is remembered once the ISR is empty, which
-    is the same unless a member of the ISR may not lead, by its log directory.
+    PartitionChangeBuilder.maybeUpdateLastKnownLeader, since 4.1.1; before: ``early_elr``.
     """
     if not elr_enabled:
         return last_known_elr

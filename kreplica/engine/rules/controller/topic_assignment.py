@@ -97,7 +97,7 @@ def place_striped(
 
     org.apache.kafka.metadata.placement.StripedReplicaPlacer, since 3.0. Each partition starts one rack and one broker
     on; when as many partitions are placed as there are unfenced brokers, racks and brokers are shuffled. The first
-    replica is never fenced.
+    replica is never fenced. Since 4.3 a broker whose log directories are all cordoned is passed over (KIP-1066).
 
     Args:
         racks: The rack of each registered broker, the empty one where it has none.

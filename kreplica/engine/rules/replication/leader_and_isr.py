@@ -28,7 +28,7 @@ def keeps_positions(leader_epoch: int, known_epoch: int, outlive_leaders: bool) 
     """True if a leader that is elected again goes on with the positions that its followers had before.
 
     kafka.cluster.Partition.makeLeader forgets them only where the broker followed in between (isNewLeader,
-    Replica.resetReplicaState), from 0.9 to 4.0 at least. One that has not heard of other leaders in between keeps
+    Replica.resetReplicaState), from 0.9 to 4.3. One that has not heard of other leaders in between keeps
     positions of before their epochs: followers may have cut their logs since, and the high watermark rises over records
     that they lack. A follower that missed an epoch begins anew (KAFKA-7164); nothing like it was done for leaders.
 

@@ -15,11 +15,13 @@ from kreplica.engine.rules.controller.broker_registration import (
     NO_BROKER,
     SHUTDOWN_NOW,
     UNFENCED,
+    FencedFirst,
     next_state,
     registration_refused,
     session_stands,
     shut_down_uncleanly,
     stale_broker,
+    tracker_place,
 )
 from kreplica.engine.rules.replication.error_codes import ErrorCode
 from kreplica.engine.settings import MICROSECONDS
@@ -90,9 +92,10 @@ class KraftBrokers:
         self.registered, self.disks, self.contacts, self.metadata_offsets = {}, {}, {}, {}
 
     def begin(self, epoch: int) -> None:
-        """Counts every broker as heard of just now, and starts to check for silent ones."""
-        unfenced = (known.broker for known in self.registered.values() if known.state != FENCED)
-        self.contacts = dict.fromkeys(unfenced, self._now)
+        """Counts brokers as heard of just now, and starts to check for silent ones. ClusterControlManager.activate."""
+        every = self.controller.cluster.version.failover_renews_fenced
+        heard = (known.broker for known in self.registered.values() if every or known.state != FENCED)
+        self.contacts = dict.fromkeys(heard, self._now)
         self.controller.after(0, self._look_for_silent, epoch)
 
     def there_from_the_start(self, broker: int, down: bool) -> None:
@@ -236,7 +239,7 @@ class KraftBrokers:
         return contact is not None and session_stands(known.state == FENCED, self._now, contact, self._session, keep)
 
     def _look_for_silent(self, epoch: int) -> None:
-        """Fences brokers whose session has expired, the longest silent first."""
+        """Fences brokers whose session has expired, one after the other."""
         controller = self.controller
         if not controller.is_active() or controller.quorum.epoch != epoch:
             return
@@ -249,8 +252,15 @@ class KraftBrokers:
         controller.after(self._session // LOOKS_PER_SESSION, self._look_for_silent, epoch)
 
     def _stale(self) -> Registration | None:
-        known = tuple(self.registered.values())
-        contacts = tuple(self.contacts.get(one.broker, self._now) for one in known)
+        known = tuple(self.registered[broker] for broker in self.contacts)
+        contacts = tuple(self.contacts.values())
         unfenced = sum(1 << number for number, one in enumerate(known) if one.state != FENCED)
-        found = stale_broker(self._now, contacts, unfenced, self._session)
+        found = stale_broker(self._now, contacts, unfenced, self._session, self._places(known))
         return None if found == NO_BROKER else known[found]
+
+    def _places(self, known: tuple[Registration, ...]) -> tuple[int, ...]:
+        """By broker, the number by which silent ones are put in order: the smallest is fenced first."""
+        first = self.controller.cluster.version.fenced_first
+        if first is FencedFirst.LONGEST_SILENT:
+            return tuple(self.contacts.values())
+        return tuple(tracker_place(one.broker, one.epoch, len(known), first) for one in known)

@@ -304,6 +304,8 @@ class KraftController(RegisteringController):
             unclean_enabled=self.unclean_enabled(topic),
             awaited=cluster.version.moves_wait_for,
             rises_on_isr_shrink=cluster.version.epoch_rises_on_shrink,
+            last_leader_must_be_back=cluster.version.last_leader_must_be_back,
+            last_leader_noted_at_once=cluster.version.last_leader_noted_at_once,
         )
 
     def _is_offline(self, partition: str, broker: int) -> bool:

@@ -10,11 +10,12 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from kreplica.engine.rules.controller.controlled_shutdown import kraft_looks_at
-from kreplica.engine.rules.controller.elections import kraft_elect_preferred
-from kreplica.engine.rules.controller.isr import kraft_change, kraft_isr_of_elected
+from kreplica.engine.rules.controller.early_elr import last_known_elr_until_4_1_0, only_last_leader_is_known
+from kreplica.engine.rules.controller.elections import eligible_leaders
+from kreplica.engine.rules.controller.isr import kraft_change, kraft_eligible_leader_replicas, kraft_isr_of_elected
 from kreplica.engine.rules.controller.leader_epoch_bump import kraft_leader_epoch, partition_epoch
 from kreplica.engine.rules.controller.reassignment import Awaited, completed, completes, kraft_cancelled, kraft_merged
-from kreplica.engine.rules.replication.replica_set import NO_LEADER, without
+from kreplica.engine.rules.replication.replica_set import NO_LEADER, contains, without
 from kreplica.engine.simulator.broker.partition_state import PartitionState
 
 Assigned = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
@@ -32,6 +33,7 @@ class Circumstances(NamedTuple):
         unclean_enabled: unclean.leader.election.enable, as far as the release obeys it.
         awaited: Replicas that have to be in sync for a move to end.
         rises_on_isr_shrink: Whether a smaller ISR raises the leader epoch.
+        last_leader_must_be_back, last_leader_noted_at_once: See ``early_elr``.
     """
 
     may_lead: tuple[int, ...]
@@ -40,6 +42,8 @@ class Circumstances(NamedTuple):
     unclean_enabled: bool
     awaited: Awaited
     rises_on_isr_shrink: bool
+    last_leader_must_be_back: bool = True
+    last_leader_noted_at_once: bool = True
 
 
 def settled(old: PartitionState, new: PartitionState, rises_on_isr_shrink: bool) -> PartitionState:
@@ -74,19 +78,32 @@ def isr_made(
     """
     if ends_move(state, isr, facts):
         state, isr = _without_move(state, isr)
-    changed = kraft_change(
+    lossy, acceptable = state.indexes(unclean_shutdown), state.places(facts.may_lead)
+    left = only_last_leader_is_known(isr, _eligible(state, isr, facts, lossy), state.last_known_elr)
+    dead_or_alive = facts.elr_enabled and not facts.last_leader_must_be_back and left
+    leader, new_isr, elr, last_known = kraft_change(
         state.leader,
         state.isr,
         state.elr,
         state.last_known_elr,
         isr,
-        state.places(facts.may_lead),
+        acceptable | state.last_known_elr if dead_or_alive else acceptable,
         facts.min_isr,
         facts.elr_enabled,
         facts.unclean_enabled,
-        state.indexes(unclean_shutdown),
+        lossy,
     )
-    return state.decided(*changed, target_isr=isr)
+    if facts.elr_enabled and not facts.last_leader_noted_at_once:
+        last_known = last_known_elr_until_4_1_0(state.leader, state.last_known_elr, state.isr, new_isr, leader)
+    new = state.decided(leader, new_isr, elr, last_known, target_isr=isr)
+    return new._replace(recovering=True) if dead_or_alive and leader != state.leader else new
+
+
+def _eligible(state: PartitionState, isr: int, facts: Circumstances, lossy: int = 0) -> int:
+    """The ELR that goes with an ISR, before an election."""
+    if not facts.elr_enabled:
+        return state.elr
+    return kraft_eligible_leader_replicas(state.isr, state.elr, isr, facts.min_isr, lossy)
 
 
 def _without_move(state: PartitionState, isr: int) -> tuple[PartitionState, int]:
@@ -221,23 +238,20 @@ def move_cancelled(state: PartitionState, facts: Circumstances) -> PartitionStat
 def preferred_elected(state: PartitionState, facts: Circumstances) -> PartitionState | None:
     """The state after a preferred election; None where it changes nothing.
 
-    ReplicationControlManager.electLeader. One that gives no other leader still ends a reassignment that was left over.
+    ReplicationControlManager.electLeader, PartitionChangeBuilder.electPreferredLeader. Where the preferred replica may
+    not lead, it is as if the partition were looked at for any other reason: a reassignment that was left over ends, and
+    a leader that may not lead on is replaced, never uncleanly.
     """
     if state.leader == 0:
         return None
-    before = move_that_can_end(state, facts) or state
-    elected, unclean = kraft_elect_preferred(
-        before.leader,
-        before.isr,
-        before.elr,
-        before.last_known_elr,
-        before.places(facts.may_lead),
-        facts.elr_enabled,
-    )
-    if elected in (NO_LEADER, before.leader) or unclean:
-        return None if before is state else before
-    isr, elr = kraft_isr_of_elected(elected, before.isr, before.elr)
-    return before._replace(leader=elected, isr=isr, elr=elr, last_known_elr=0)
+    ended, isr = _without_move(state, state.isr) if ends_move(state, state.isr, facts) else (state, state.isr)
+    elr = _eligible(ended, isr, facts)
+    if contains(eligible_leaders(isr, elr) & ended.places(facts.may_lead), 0):
+        new_isr, new_elr = kraft_isr_of_elected(0, isr, elr)
+        new = ended.decided(0, new_isr, new_elr if facts.elr_enabled else 0, 0, target_isr=isr)
+    else:
+        new = isr_made(state, state.isr, facts._replace(unclean_enabled=False))
+    return None if new == state else new
 
 
 def elected_uncleanly(state: PartitionState, facts: Circumstances) -> PartitionState:
@@ -245,10 +259,7 @@ def elected_uncleanly(state: PartitionState, facts: Circumstances) -> PartitionS
 
     One that gives no leader still ends a reassignment that was left over.
     """
-    new = isr_made(state, state.isr, facts._replace(unclean_enabled=True))
-    moves = state.adding or state.removing
-    ended = moves and not (new.adding or new.removing)
-    return new if ended or new.leader != state.leader else state
+    return isr_made(state, state.isr, facts._replace(unclean_enabled=True))
 
 
 def elr_cleared(state: PartitionState) -> PartitionState:

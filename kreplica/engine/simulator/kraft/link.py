@@ -124,7 +124,10 @@ class KraftLifecycle:
         if error == ErrorCode.NOT_CONTROLLER:
             self._not_sent("")
             return
-        wait = resend_wait(self._failures, self._broker.integer("broker.session.timeout.ms"))
+        broker = self._broker
+        session = broker.integer("broker.session.timeout.ms")
+        interval = broker.integer("broker.heartbeat.interval.ms")
+        wait = resend_wait(self._failures, session, interval, broker.cluster.version.resends)
         self._in_flight = self._at_once = False
         self._failures += 1
         self._next_in(wait)

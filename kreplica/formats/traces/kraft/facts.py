@@ -111,6 +111,8 @@ class PartitionFacts(NamedTuple):
             unclean_enabled=unclean and version.unclean_setting_obeyed,
             awaited=version.moves_wait_for,
             rises_on_isr_shrink=version.epoch_rises_on_shrink,
+            last_leader_must_be_back=version.last_leader_must_be_back,
+            last_leader_noted_at_once=version.last_leader_noted_at_once,
         )
 
 

@@ -24,7 +24,7 @@ COMPILED = {
     "balance": "kraft_passes zookeeper_balances",
     "broker_failure": "told_of_change zookeeper_brokers_fail zookeeper_remove_from_isr_until_1_0",
     "broker_registration": "heartbeat_wait next_state registration_refused resend_wait session_expired"
-    " session_stands shut_down_uncleanly stale_broker",
+    " session_stands shut_down_uncleanly stale_broker tracker_place",
     "controlled_shutdown": "kraft_broker_stops kraft_looks_at zookeeper_broker_failure zookeeper_controlled_shutdown",
     "controller_election": "controller_epoch is_own_election stale_controller state_written_by_newer"
     " watches_by_controller watches_by_replicas",

@@ -23,6 +23,7 @@ from kreplica.engine.rules.controller.elections import zookeeper_leader_for_offl
 from kreplica.engine.rules.controller.elr_index import listed, unlisted
 from kreplica.engine.rules.controller.zookeeper_session import session_is_over
 from kreplica.engine.rules.replication import log_directory, quorum
+from kreplica.engine.versions.supported import version_named
 
 REPLICAS = [0, 1, 2, 3]
 sets = st.lists(st.sampled_from(REPLICAS), unique=True)
@@ -161,19 +162,23 @@ def test_watches() -> None:
 
 
 def test_sessions_end_one_broker_at_a_time() -> None:
-    """BrokerHeartbeatManagerTest: the stalest first, and only once it is over the session."""
+    """BrokerHeartbeatManagerTest: the stalest first, and only once it is over the session; since 4.0 by places."""
     contacts = (1_000, 0, 5_000)
-    assert broker_registration.stale_broker(9_000, contacts, 0b111, 9_000) == broker_registration.NO_BROKER
-    assert broker_registration.stale_broker(9_001, contacts, 0b111, 9_000) == 1
-    assert broker_registration.stale_broker(20_000, contacts, 0b101, 9_000) == 0
-    assert broker_registration.stale_broker(20_000, contacts, 0b111, 9_000) == 1
-    assert broker_registration.stale_broker(20_000, contacts, 0b100, 9_000) == 2
-    assert broker_registration.stale_broker(20_000, contacts, 0, 9_000) == broker_registration.NO_BROKER
+    assert broker_registration.stale_broker(20_000, contacts, 0b111, 9_000, (2, 1, 0)) == 2
+    assert broker_registration.stale_broker(20_000, contacts, 0b111, 9_000, (1, 1, 1)) == 0
+    assert broker_registration.stale_broker(10_000, contacts, 0b111, 9_000, (2, 1, 0)) == 1
+    assert broker_registration.stale_broker(9_000, contacts, 0b111, 9_000, contacts) == broker_registration.NO_BROKER
+    assert broker_registration.stale_broker(9_001, contacts, 0b111, 9_000, contacts) == 1
+    assert broker_registration.stale_broker(20_000, contacts, 0b101, 9_000, contacts) == 0
+    assert broker_registration.stale_broker(20_000, contacts, 0b111, 9_000, contacts) == 1
+    assert broker_registration.stale_broker(20_000, contacts, 0b100, 9_000, contacts) == 2
+    assert broker_registration.stale_broker(20_000, contacts, 0, 9_000, contacts) == broker_registration.NO_BROKER
 
 
 def test_of_brokers_heard_of_at_the_same_time_the_first_is_fenced_first() -> None:
     """BrokerHeartbeatStateList.add puts a broker behind those with the same time."""
-    assert broker_registration.stale_broker(20_000, (2_000, 1_000, 1_000), 0b111, 9_000) == 1
+    contacts = (2_000, 1_000, 1_000)
+    assert broker_registration.stale_broker(20_000, contacts, 0b111, 9_000, contacts) == 1
 
 
 def state_after_heartbeat(state: str, fence: bool, shutdown: bool, caught_up: bool, leads: bool, all_know: bool) -> str:
@@ -218,10 +223,20 @@ def test_waits_between_heartbeats() -> None:
     assert wait(True, True, True, 2_000) == 2_000
 
 
-def test_waits_after_failures_grow_up_to_the_session() -> None:
-    """ExponentialBackoff(100, 2, broker.session.timeout.ms, 0.02) without its jitter."""
-    waits = [broker_registration.resend_wait(failures, 9_000) for failures in range(9)]
-    assert waits == [100, 200, 400, 800, 1_600, 3_200, 6_400, 9_000, 9_000]
+@pytest.mark.parametrize(
+    ("release", "waits"),
+    [
+        ("3.9.1-kraft", [100, 200, 400, 800, 1_600, 3_200, 6_400, 9_000, 9_000]),
+        ("3.9.2-kraft", [2_000] * 9),
+        ("4.0.0", [100, 200, 400, 800, 1_600, 3_200, 4_500, 4_500, 4_500]),
+        ("4.0.1", [2_000] * 9),
+        ("4.3.1", [2_000] * 9),
+    ],
+)
+def test_waits_after_failures(release: str, waits: list[int]) -> None:
+    """BrokerLifecycleManager: ExponentialBackoff(100, 2, session or half of it, 0.02), or the interval; no jitter."""
+    resends = version_named(release).resends
+    assert [broker_registration.resend_wait(failures, 9_000, 2_000, resends) for failures in range(9)] == waits
 
 
 def test_registering() -> None:

@@ -117,7 +117,13 @@ class Played(KraftController):
 
     def circumstances(self, state: PartitionState) -> Circumstances:  # noqa: ARG002
         version = self.cluster.version
-        return Circumstances(*self.facts, version.moves_wait_for, version.epoch_rises_on_shrink)
+        return Circumstances(
+            *self.facts,
+            version.moves_wait_for,
+            version.epoch_rises_on_shrink,
+            version.last_leader_must_be_back,
+            version.last_leader_noted_at_once,
+        )
 
     def unclean_enabled(self, topic: str) -> bool:  # noqa: ARG002
         return self.facts[3]

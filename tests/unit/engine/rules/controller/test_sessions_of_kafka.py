@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 from releases.kafka_classes import answers
 
-from kreplica.engine.rules.controller.broker_registration import session_stands
+from kreplica.engine.rules.controller.broker_registration import FENCED, UNFENCED, FencedFirst, session_stands
+from kreplica.engine.settings import MICROSECONDS
+from kreplica.engine.simulator.kraft.brokers import KraftBrokers
+from kreplica.engine.simulator.kraft.quorum import Registration
 from kreplica.engine.versions.supported import version_named
+from kreplica.engine.versions.version import Version
 
 SESSION, STEP = 9_000, 1_000
 
@@ -30,3 +37,55 @@ def test_a_session_stands_where_kafka_says_so(release: str, lines: list[str]) ->
             assert found is (expected == "true"), line
             seen.add((heard, found))
     assert {("live", True), ("gone", False), ("stop", kept)} <= seen
+
+
+@pytest.mark.parametrize(("release", "lines"), answers("expiries.txt"))
+def test_silent_brokers_are_fenced_in_the_order_in_which_kafka_fences_them(release: str, lines: list[str]) -> None:
+    """findOneStaleBroker, or since 4.0 maybeRemoveExpired; brokers stand in the order in which they were heard of."""
+    played = Silent(version_of(release))
+    in_time = 0
+    for line in lines:
+        heard, now, expected = (part.split() for part in line.split("|"))
+        played.brokers.registered.clear()
+        played.brokers.contacts.clear()
+        for broker, epoch, contact in (map(int, word.split(":")) for word in heard):
+            played.brokers.registered[broker] = Registration(broker, epoch, 1, UNFENCED, 0)
+            played.brokers.contacts[broker] = int(contact)
+        played.now, fenced = int(now[0]), []
+        while (one := played.brokers._stale()) is not None:
+            fenced.append(str(one.broker))
+            played.brokers.registered[one.broker] = one._replace(state=FENCED)
+        assert fenced == expected, line
+        in_time += fenced == [word.split(":")[0] for word in heard][: len(fenced)]
+    assert (in_time == len(lines)) is (played.cluster.version.fenced_first is FencedFirst.LONGEST_SILENT)
+
+
+@pytest.mark.parametrize(("release", "lines"), answers("activations.txt"))
+def test_sessions_at_a_controller_that_takes_over(release: str, lines: list[str]) -> None:
+    """ClusterControlManager.activate, with fenced and other brokers."""
+    played = Silent(version_of(release))
+    for line in lines:
+        words = [word.split(":") for word in line.split()]
+        states = [FENCED if state == "fenced" else UNFENCED for state, _ in words]
+        played.brokers.registered = {
+            broker: Registration(broker, 1, 1, state, 0) for broker, state in enumerate(states)
+        }
+        played.brokers.begin(1)
+        found = [played.brokers._has_session(one) for one in played.brokers.registered.values()]
+        assert found == [expected == "true" for _, expected in words], line
+    assert len(lines) > 10
+
+
+def version_of(release: str) -> Version:
+    return version_named(release if release.startswith("4") else f"{release}-kraft")
+
+
+class Silent:
+    """A controller whose brokers send nothing, at a time that is set: in the unit of the session."""
+
+    def __init__(self, version: Version) -> None:
+        self.now = 1_000
+        self.cluster: Any = SimpleNamespace(version=version, clock=self, integer=lambda _: SESSION / MICROSECONDS)
+        self.brokers = KraftBrokers(self)  # type: ignore[arg-type]
+
+    def after(self, *_: Any) -> None: ...

@@ -262,12 +262,13 @@ def test_a_risen_high_watermark_is_told_at_once_in_2_4_and_2_5(version: str, wai
     assert len(fetches) < 5, "what has been told does not answer the next fetch"
 
 
-@pytest.mark.parametrize(("version", "wait"), [("3.9-kraft", 0), ("4.0", 12.7), ("4.1", 12.7)])
+@pytest.mark.parametrize(("version", "wait"), [("3.9-kraft", 0), ("4.0", 10.8), ("4.1", 10.0)])
 def test_after_a_clean_stop_a_broker_waits_for_its_session_since_4_0(version: str, wait: float) -> None:
     """BrokerHeartbeatTracker.hasValidSession does not ask whether it is fenced: the session is 9 s (KAFKA-19130).
 
-    It is let go at 23.1 s and back at 24; what is refused is tried again after 0.1 s, 0.2 s, 0.4 s and so on
-    (BrokerLifecycleManager): 6.3 s after the first time the session still lasts, 12.7 s after it, it is over.
+    It is let go at 23.1 s and back at 24, so that the session is over 8.1 s later. What is refused is tried again
+    (BrokerLifecycleManager): in 4.0.0 after 0.1 s, 0.2 s, 0.4 s and so on up to 4.5 s, so 6.3 s after the first time,
+    and 10.8 s; since 4.0.1 every 2 s, so 8 s after the first time, and 10 s.
     """
     events = play((at(21, Stop("broker-2")), at(24, Start("broker-2"))), version, sent=())
     (started,) = of(events, Kind.STARTED, node="broker-2")[1:]
