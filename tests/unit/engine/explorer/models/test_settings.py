@@ -76,9 +76,13 @@ def of_two_replicas() -> Iterator[tuple[str, SettingsBounds]]:
 
 
 @cache
-def steps_to_loss(name: str, bounds: SettingsBounds) -> int | None:
+def explored(name: str, bounds: SettingsBounds) -> Explored:
     model = model_of(name, bounds)
-    found = search(model, model.invariants, PLENTY)
+    return search(model, model.invariants, PLENTY)
+
+
+def steps_to_loss(name: str, bounds: SettingsBounds) -> int | None:
+    found = explored(name, bounds)
     assert found.broken or found.complete
     return len(found.broken["acknowledged-kept"]) - 1 if found.broken else None
 
@@ -357,6 +361,7 @@ def test_every_loss_of_a_release_is_linked_and_the_run_loses_the_record() -> Non
     assert len(linked) > 90
 
 
+@TWO_REPLICAS
 @pytest.mark.slow
 def test_the_compiled_search_finds_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KREPLICA_CACHE", str(tmp_path))
@@ -364,7 +369,7 @@ def test_the_compiled_search_finds_the_same(tmp_path: Path, monkeypatch: pytest.
     powers = [(WITHOUT_ELR, of_power._replace(cut_offs=0, power_losses=1, flush_messages=NEVER)), (WITH_ELR, of_power)]
     for name, bounds in [*list(of_two_replicas())[::5], *powers]:
         model = model_of(name, bounds)
-        plain = search(model, model.invariants, PLENTY)
+        plain = explored(name, bounds)
         compiled = compiled_search.search(model, model.invariants, PLENTY)
         assert (compiled.distinct, compiled.depth, compiled.complete) == (plain.distinct, plain.depth, plain.complete)
         assert compiled.broken == plain.broken
