@@ -184,7 +184,8 @@ def assert_folded_alike(master: str, folder: Path, fleet: LoggedFleet) -> None:
     place = ("--master", master, "--spark-conf", "spark.executor.memory=512m")
     like = ingested([*INGEST, DUMPS, "--into", f"s3://{BUCKET}/like", *place], folder, fleet.environment)
     assert_folded_by(like, f"Spark on {master}")
-    bare = ingested([*INGEST, "sample", "--into", "history bare", *place, *shadow], folder, fleet.environment)
+    alone = (*place, "--spark-conf", "spark.cores.max=1")  # of one worker: what one executor lacks is enough
+    bare = ingested([*INGEST, "sample", "--into", "history bare", *alone, *shadow], folder, fleet.environment)
     reason = f"Spark on {master} did not fold the snapshots, this machine did: an executor has no kreplica"
     assert_folded_by(bare, "this process", reason)
     wanted = folded_here(fleet, folder / "here")
