@@ -27,7 +27,7 @@ from kreplica.history.newest import newest_ms_in
 from kreplica.history.selection import Chosen, choose, is_history
 from kreplica.history.tables import LOG_TABLES
 from kreplica.model.tables.schema import BROKERS, PARTITIONS
-from kreplica.model.wording.words import counted
+from kreplica.model.wording.words import are, counted
 from kreplica.store.selection import Selection, SnapshotFiles, Wanted, select_snapshots
 from kreplica.store.verification import FileProblem
 from kreplica.system.stores.locations import Place, storage_at
@@ -470,7 +470,8 @@ def _estimate(rows: int) -> str:
 def _nothing_left(selection: Selection | HistorySelection, folders: Sequence[Place]) -> InputError | UsageError:
     if selection.damaged:
         worst = selection.damaged[0]
-        more = f" ({len(selection.damaged) - 1} more files are damaged too)" if len(selection.damaged) > 1 else ""
+        others = len(selection.damaged) - 1
+        more = f" ({counted(others, 'more file')} {are(others)} damaged too)" if others else ""
         return InputError(worst.path, "", worst.reason + more, "no whole snapshot is left to audit")
     filtered = selection.chosen.filtered if isinstance(selection, HistorySelection) else selection.filtered
     if filtered:

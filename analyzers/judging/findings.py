@@ -323,11 +323,14 @@ def _by_rule(judged: Judged, make: Callable[[PartitionRule | GroupRule], Column]
 
 def _message(template: str, judged: Judged) -> Column:
     parts: list[Column] = []
-    for text, field, _, _ in Formatter().parse(template):
+    for text, field, noun, _ in Formatter().parse(template):
         if text:
             parts.append(F.lit(text))
         if field is not None:
-            parts.append(_spelled(F.col(f"{FACTS}.{field}"), judged.facts[field]))
+            fact = F.col(f"{FACTS}.{field}")
+            parts.append(_spelled(fact, judged.facts[field]))
+            if noun:
+                parts.append(F.when(fact == 1, F.lit(f" {noun}")).otherwise(F.lit(f" {noun}s")))
     return F.concat(*parts)
 
 

@@ -126,7 +126,9 @@ def _read(audited: Audited, clusters: int) -> str:
     times = [item.taken_at for item in audited.counts]
     partitions = sum(item.counts["partitions"] for item in audited.counts)
     number = f"{counted(len(audited.selection.snapshots), 'snapshot')} of {counted(clusters, 'cluster')}"
-    logs = f" and metadata logs of {audited.logged}" if audited.logged else f", {partitions} partitions in all"
+    logs = (
+        f" and metadata logs of {audited.logged}" if audited.logged else f", {counted(partitions, 'partition')} in all"
+    )
     return f"{number}{logs}, from {moment(min(times))} to {moment(max(times))} UTC"
 
 
@@ -154,7 +156,7 @@ def _print_trends(trends: Sequence[ClusterTrend], console: Console) -> None:
     ]
     print_columns(console, header, rows)
     if len(trends) > len(shown):
-        console.print(f"and {len(trends) - len(shown)} more clusters, in less trouble: --counts lists all")
+        console.print(f"and {counted(len(trends) - len(shown), 'more cluster')}, in less trouble: --counts lists all")
 
 
 def _trend(values: Sequence[int]) -> str:

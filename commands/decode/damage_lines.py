@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from kreplica.model.wording.words import counted
+
 if TYPE_CHECKING:
     from kreplica.formats.damage import Damage
 
@@ -20,7 +22,7 @@ def damage_warnings(damage: Sequence[Damage], places: int | None = None) -> list
         places: Number of all places; that of ``damage`` if None.
     """
     rest = (len(damage) if places is None else places) - MOST_TOLD
-    more = [f"{rest} more damaged places: see damage in the summary of -o json"] if rest > 0 else []
+    more = [f"{counted(rest, 'more damaged place')}: see damage in the summary of -o json"] if rest > 0 else []
     return [*map(str, damage[:MOST_TOLD]), *more]
 
 

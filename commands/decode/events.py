@@ -12,6 +12,7 @@ from commands.shared.printing.screen import print_verdict
 from commands.shared.printing.streams import Ending, LongAnswer, emit_long
 from kreplica.errors import ExitCode
 from kreplica.formats.consumer_offsets.events import EVENTS, JSON_COLUMNS
+from kreplica.model.wording.words import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -54,4 +55,4 @@ def _ending(events: OffsetEvents, warnings: Sequence[str], count: int) -> Ending
 def _verdict(console: Console, events: OffsetEvents, warnings: Sequence[str], count: int) -> None:
     places = events.damage.places
     word, color = ("DAMAGED", "red") if places else ("INCOMPLETE", "yellow") if warnings else ("OK", "green")
-    print_verdict(console, word, color, "; ".join([f"{count} events", *(warnings[-1:] if not places else [])]))
+    print_verdict(console, word, color, "; ".join([counted(count, "event"), *(warnings[-1:] if not places else [])]))

@@ -203,7 +203,8 @@ def progress_text(progress: Progress) -> str:
     if progress.pace is Pace.UNKNOWN or progress.records_behind is None:
         return "not measured: it or its leader did not tell its end"
     size = f" ({size_words(progress.bytes_behind)})" if progress.bytes_behind else ""
-    behind = f"{progress.records_behind:,} records{size} behind leader {progress.leader}"
+    records = "record" if progress.records_behind == 1 else "records"
+    behind = f"{progress.records_behind:,} {records}{size} behind leader {progress.leader}"
     if progress.pace is Pace.CATCHING_UP:
         took = spell_duration(progress.seconds_to_catch_up or 0)
         return f"{behind}, {_rate(progress)}, there in about {took}"

@@ -24,7 +24,7 @@ from kreplica.health.causes.smallest_set import RACK_GONE, SLOW_BROKER, Culprit
 from kreplica.health.listing import by_broker, by_topic
 from kreplica.model.predicates.partitions import PREDICATES
 from kreplica.model.throttles import FOLLOWER_LIST, LEADER_LIST
-from kreplica.model.wording.words import counted
+from kreplica.model.wording.words import all_counted, counted
 from kreplica.monitoring.description import DescribedCluster
 from kreplica.monitoring.lag.measuring import measurable
 from kreplica.planner.preferred_leaders import plan_elections
@@ -181,7 +181,7 @@ def _closing_line(description: Description) -> str:
     words = " or ".join(LABELS[name] for name in question.filters)
     seen = counted(topics, "visible topic" if missing else "topic")
     if found:
-        return f"{found} of {partitions} partitions {words}{tail}{age}"
+        return f"{found} of {counted(partitions, 'partition')} {words}{tail}{age}"
     return f"no findings among {seen}{tail}{age}"
 
 
@@ -214,13 +214,14 @@ def _verdict(view: DescribedCluster) -> tuple[str, str, str]:
     if word == "UNHEALTHY":
         (first, words), *rest = [part for part in _troubles(view) if part[0] > 0]
         others = [f"{count} {words}" for count, words in rest]
-        return word, "red", ", ".join([f"{first} of {total} partitions {words}", *others, *silent])
+        return word, "red", ", ".join([f"{first} of {counted(total, 'partition')} {words}", *others, *silent])
     if word == "EMPTY":
         return word, "yellow", "there is no partition to judge"
     if word == "INCOMPLETE":
         topics = counted(view.snapshot.topic_count, "visible topic")
         return word, "yellow", "; ".join([f"no findings among {topics}", *silent])
-    return word, "green", f"all {total} partitions have their leader and every replica in sync"
+    have = "has its" if total == 1 else "have their"
+    return word, "green", f"{all_counted(total, 'partition')} {have} leader and every replica in sync"
 
 
 def _troubles(view: DescribedCluster) -> list[tuple[int, str]]:

@@ -9,7 +9,7 @@ from commands.disks.answer import DiskAnswer
 from commands.shared.printing.screen import TableColumn, print_columns, print_lines, print_verdict, utc
 from commands.shared.values import size_words, spell_duration
 from kreplica.health.disks import SECONDS_A_DAY, LogDirectory, StoredPartition, Trend
-from kreplica.model.wording.words import counted
+from kreplica.model.wording.words import are, counted
 from kreplica.monitoring.disk_space import LOW_PERCENT, SOON_DAYS, ClusterDisks
 
 if TYPE_CHECKING:
@@ -55,19 +55,24 @@ def verdict(found: DiskAnswer, view: ClusterDisks) -> tuple[str, str, str]:
         return "INCOMPLETE", "yellow", f"no log directory is known of {view.snapshot.name}"
     if offline:
         where = "; ".join(f"{_place(one)}: {one.error}" for one in offline[:MOST_SHOWN])
-        said = f"{len(offline)} of {count} log directories offline, their replicas are out of service ({where})"
+        some = f"{len(offline)} of {counted(count, 'log directory', 'log directories')} offline"
+        said = f"{some}, their replicas are out of service ({where})"
         return "OFFLINE", "red", said
     if (short := _short_of_room(found, view)) is not None:
         return short
     if view.incomplete or found.found.undecided(view):
-        return "INCOMPLETE", "yellow", f"no trouble in the {count} log directories that are known"
+        return (
+            "INCOMPLETE",
+            "yellow",
+            f"no trouble in the {counted(count, 'log directory', 'log directories')} that {are(count)} known",
+        )
     word, color = ("STRAYS", "yellow") if view.report.strays else ("OK", "green")
     all_of_them = "the only log directory is" if count == 1 else f"all {count} log directories"
     return word, color, f"{all_of_them} online{_stray_clause(view)}"
 
 
 def _short_of_room(found: DiskAnswer, view: ClusterDisks) -> tuple[str, str, str] | None:
-    of = f"of {len(view.report.directories)} log directories"
+    of = f"of {counted(len(view.report.directories), 'log directory', 'log directories')}"
     if low := found.found.nearly_full(view):
         least = min(low, key=lambda one: one.usable_percent or 0)
         return "NEARLY FULL", "red", f"{len(low)} {of} under {LOW_PERCENT} % usable, least {_usable(least)}"
@@ -102,7 +107,7 @@ def _room(view: ClusterDisks) -> Iterator[str]:
     report = view.report
     kafka = sum(one.kafka_bytes or 0 for one in report.directories)
     replicas = sum(one.replicas or 0 for one in report.directories)
-    stored = f"Kafka stores {size_words(kafka)} in {replicas} replicas"
+    stored = f"Kafka stores {size_words(kafka)} in {counted(replicas, 'replica')}"
     volumes = report.volumes()
     if volumes:
         total, usable = (sum(one.total_bytes or 0 for one in volumes), sum(one.usable_bytes or 0 for one in volumes))
@@ -212,7 +217,7 @@ def _futures(view: ClusterDisks) -> Iterator[str]:
     futures = view.report.futures
     for one in futures[:MOST_SHOWN]:
         of = "" if one.of_bytes is None else f" of {size_words(one.of_bytes)}"
-        lag = "" if one.lag is None else f", {one.lag} records behind"
+        lag = "" if one.lag is None else f", {counted(one.lag, 'record')} behind"
         way = f"{one.from_dir or 'unknown'} to {one.to_dir}"
         yield f"{one.topic}-{one.partition} on broker {one.broker}: {size_words(one.bytes)}{of} from {way}{lag}"
     if len(futures) > MOST_SHOWN:

@@ -11,7 +11,7 @@ from kreplica.engine.rules.controller.balance import KRAFT_ELECTIONS_A_PASS, kra
 from kreplica.health.imbalance import BrokerBalance, Measure, diagnosis
 from kreplica.model.balancing import AUTO_REBALANCE, INTERVAL_SECONDS, NOT_READ, PERCENTAGE
 from kreplica.model.snapshot import MetadataMode
-from kreplica.model.wording.words import counted
+from kreplica.model.wording.words import all_counted, counted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -65,15 +65,18 @@ def word_of(view: BalancedView) -> str:
 def _verdict(view: BalancedView) -> tuple[str, str, str]:
     """Word, colour and sentence."""
     word, found, total = word_of(view), view.imbalance, len(view.snapshot.partitions)
+    partitions = counted(total, "partition")
     if word == "IMBALANCED":
         now = f"{found.electable} of them could be elected now"
         away = len(found.partitions)
-        return word, "yellow", f"{away} of {total} partitions are not led by their preferred leader; {now}"
+        led = "is not led by its" if away == 1 else "are not led by their"
+        return word, "yellow", f"{away} of {partitions} {led} preferred leader; {now}"
     if word == "INCOMPLETE":
-        return word, "yellow", f"nothing known of {total} partitions is led by another than its preferred leader"
+        return word, "yellow", f"nothing known of {partitions} is led by another than its preferred leader"
+    led = f"{all_counted(total, 'partition')} {'is led by its' if total == 1 else 'are led by their'} preferred leader"
     if word == "SKEWED":
-        return word, "yellow", f"all {total} partitions are led by their preferred leader, but brokers are uneven"
-    return word, "green", f"all {total} partitions are led by their preferred leader"
+        return word, "yellow", f"{led}, but brokers are uneven"
+    return word, "green", led
 
 
 def _missing(view: BalancedView) -> Iterator[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from commands.shared.options.common import READ_TIMEOUT
 from commands.shared.printing.screen import places, print_cluster, print_lines, print_verdict
 from kreplica.health.impact.stop import OUT_OF_SYNC
-from kreplica.model.wording.words import counted, named
+from kreplica.model.wording.words import are, counted, named
 from kreplica.planner.restart_waves import Bound, BoundKind
 
 if TYPE_CHECKING:
@@ -162,8 +162,8 @@ def _next_sentence(next_wave: NextWave) -> str:
 
 
 def _left_over(plan: RollPlan) -> str:
-    verb = "is" if len(plan.held_back) == 1 else "are"
-    return f"; {_nodes([one.node for one in plan.held_back])} {verb} in no wave" if plan.held_back else ""
+    left = plan.held_back
+    return f"; {_nodes([one.node for one in left])} {are(len(left))} in no wave" if left else ""
 
 
 def _waiting(next_wave: NextWave) -> Iterator[str]:

@@ -75,7 +75,8 @@ def _verdict(verdict: Verdict) -> tuple[str, str, str]:
         return "INCOMPLETE", COLORS[code], f"{words}, but not all is known{age}"
     if not judgement.brokers:
         return "SAFE", COLORS[code], f"{_down(judgement)}{age}"
-    kept = f"{judgement.partitions} partitions there keep a leader in sync and min ISR"
+    keep = "keeps" if judgement.partitions == 1 else "keep"
+    kept = f"{counted(judgement.partitions, 'partition')} there {keep} a leader in sync and min ISR"
     if any(item.accepted for item in judgement.impacts):
         kept = "the rest of its partitions keep a leader in sync and min ISR"
     reads = "" if verdict.apart is None else f"; two reads {spell_duration(round(verdict.apart))} apart say so"

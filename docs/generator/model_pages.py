@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from markdown import code, page, table
 
 from commands.shared.printing.output import OutputFormat
@@ -78,9 +80,14 @@ def _scope(rule: Rule) -> str:
     return "topic" if isinstance(rule, TopicRule) else "brokers"
 
 
+def _template(message: str) -> str:
+    """A rule's message as it reads of several things: ``{partitions:partition}`` is ``{partitions} partitions``."""
+    return re.sub(r"\{(\w+):([^}]+)\}", r"{\1} \2s", message)
+
+
 def _rules() -> str:
-    rules = [(rule.name, rule.severity, rule.message, rule.why) for rule in PARTITION_RULES]
-    groups = [(rule.name, rule.severity, rule.message, rule.why) for rule in GROUP_RULES]
+    rules = [(rule.name, rule.severity, _template(rule.message), rule.why) for rule in PARTITION_RULES]
+    groups = [(rule.name, rule.severity, _template(rule.message), rule.why) for rule in GROUP_RULES]
     header = ["rule", "severity", "message", "why it matters"]
     raised = [[code(rule.name), rule.escalated.word] for rule in PARTITION_RULES if rule.escalates is not None]
     return page(

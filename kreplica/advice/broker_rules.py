@@ -9,6 +9,7 @@ from kreplica.advice.topic_rules import GOOD_FACTOR, GOOD_MIN_ISR, NEVER, ORIGIN
 from kreplica.health.rules import Severity
 from kreplica.model.internal_topics import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTIONS_TOPIC
 from kreplica.model.settings import MIN_ISR, UNCLEAN
+from kreplica.model.wording.words import counted
 
 DEFAULT_FACTOR = "default.replication.factor"
 AUTO_CREATE = "auto.create.topics.enable"
@@ -151,7 +152,7 @@ def _partition_count(setting: str, topic: str, name: str) -> BrokerRule:
         if count is None or group.integer(setting) == count:
             return None
         command = set_in_file(group, setting, count)
-        return Proposal(group.settings[setting], str(count), command, f"{topic} has {count} partitions")
+        return Proposal(group.settings[setting], str(count), command, f"{topic} has {counted(count, 'partition')}")
 
     return BrokerRule(
         name=name,

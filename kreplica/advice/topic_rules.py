@@ -9,6 +9,7 @@ from kreplica.health import rules as check
 from kreplica.health.rules import Severity
 from kreplica.model.internal_topics import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTIONS_TOPIC
 from kreplica.model.settings import MIN_ISR, UNCLEAN
+from kreplica.model.wording.words import counted
 
 GOOD_FACTOR = 3
 """One replica may be down for a restart and one may fail, and still one is left."""
@@ -77,8 +78,10 @@ def _rack_violation(topic: TopicFacts, facts: ClusterFacts) -> Proposal | None:
     least = min(int(str(finding.evidence["racks"])) for finding in findings)
     possible = max(int(str(finding.evidence["possible"])) for finding in findings)
     command = spread_command(topic, [finding.partition or 0 for finding in findings], facts)
-    current = Setting(f"{least} racks in {len(findings)} of {len(topic.assignment)} partitions", "assignment")
-    return Proposal(current, f"{possible} racks", command, "" if command else _NOT_NOW)
+    current = Setting(
+        f"{counted(least, 'rack')} in {len(findings)} of {counted(len(topic.assignment), 'partition')}", "assignment"
+    )
+    return Proposal(current, counted(possible, "rack"), command, "" if command else _NOT_NOW)
 
 
 def _grows(topic: TopicFacts, facts: ClusterFacts) -> list[bool]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from kreplica.model.wording.words import counted
+
 
 @dataclass(frozen=True, slots=True)
 class Damage:
@@ -32,7 +34,7 @@ class Damage:
     def __str__(self) -> str:
         where = f"{self.file}, byte {self.position}" if self.file else f"byte {self.position}"
         told = f", expected {self.expected}, found {self.found}" if self.expected else ""
-        left_out = f"; {self.skipped} bytes skipped" if self.skipped else ""
+        left_out = f"; {counted(self.skipped, 'byte')} skipped" if self.skipped else ""
         return f"{where}: {self.reason}{told}{left_out}"
 
 

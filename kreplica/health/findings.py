@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
@@ -27,6 +28,7 @@ from kreplica.model.predicates.expressions import Expression
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.model.tables.columns import Column, Indices, IntColumn, Integers, Mask, StringColumn
 from kreplica.model.tables.rows import Int32, Meaning
+from kreplica.model.wording.words import counted
 
 TELL_RACKS = frozenset({"kafka", "zookeeper", "znode-json", "kraft-metadata"})
 """Sources that report the rack of every broker that has one."""
@@ -98,8 +100,23 @@ def _rackless(snapshot: ClusterSnapshot) -> bool:
 
 
 def spell(message: str, facts: Mapping[str, object]) -> str:
-    """A rule's message with its facts filled in: lists as ``1,2``, an empty list as ``none``, null as ``unknown``."""
-    return message.format_map({name: _spelled(value) for name, value in facts.items()})
+    """A rule's message with its facts filled in.
+
+    Lists are ``1,2``, an empty list is ``none``, null is ``unknown``; ``{fact:noun}`` is ``1 noun`` or ``2 nouns``.
+    """
+    return message.format_map({name: _Fact(value) for name, value in facts.items()})
+
+
+@dataclass(frozen=True, slots=True)
+class _Fact:
+    """A fact of a message, which has its noun as the format."""
+
+    value: object
+
+    def __format__(self, noun: str) -> str:
+        if not noun:
+            return _spelled(self.value)
+        return counted(self.value, noun) if isinstance(self.value, int) else f"{_spelled(self.value)} {noun}s"
 
 
 def _spelled(value: object) -> str:

@@ -56,7 +56,7 @@ class PartitionRule:
         name: Fixed name.
         severity: Of a finding, unless it escalates.
         when: Boolean over the partition's columns; a finding where it is true.
-        message: What the user reads, with ``{fact}`` in place of facts.
+        message: What the user reads, with ``{fact}`` in place of facts, ``{fact:noun}`` of a number of things.
         facts: Name and expression (an integer or a list) of what the message and the evidence show.
         why: What it means for the user, for the reference.
         escalates: Boolean; where true the finding has ``escalated`` severity instead.
@@ -115,7 +115,7 @@ class GroupRule:
         key: None to group by topic, otherwise an expression that gives a broker id.
         facts: Name and aggregate of what is gathered.
         when: Boolean over the facts, as columns by their names.
-        message: What the user reads, with ``{fact}`` in place of facts.
+        message: What the user reads, with ``{fact}`` in place of facts, ``{fact:noun}`` of a number of things.
         why: What it means for the user, for the reference.
     """
 
@@ -160,7 +160,7 @@ UNDER_MIN_ISR = PartitionRule(
     "under-min-isr",
     Severity.WARNING,
     known.UNDER_MIN_ISR.expression,
-    "{in_sync} in-sync replicas, min.insync.replicas {min_isr}",
+    "{in_sync:in-sync replica}, min.insync.replicas {min_isr}",
     (("in_sync", Size(known.ISR)), ("min_isr", known.MIN_ISR), *_REPLICA_FACTS),
     "acks=all writes fail; only a warning where the replica count itself is below min.insync.replicas and all"
     " replicas are in sync, since brokers from 3.7 on accept these writes",
@@ -170,7 +170,7 @@ AT_MIN_ISR = PartitionRule(
     "at-min-isr",
     Severity.INFO,
     known.AT_MIN_ISR.expression,
-    "{in_sync} in-sync replicas, exactly min.insync.replicas",
+    "{in_sync:in-sync replica}, exactly min.insync.replicas",
     (("in_sync", Size(known.ISR)), ("min_isr", known.MIN_ISR), *_REPLICA_FACTS),
     "one more replica lost and acks=all writes fail; a warning where one is lost already",
     escalates=known.UNDER_REPLICATED.expression,
@@ -188,7 +188,7 @@ RACK_VIOLATION = PartitionRule(
     "rack-violation",
     Severity.WARNING,
     RacksOf(known.REPLICAS) < known.EFFECTIVE_RACKS,
-    "replicas {replicas} stand in {racks} racks, {possible} are possible",
+    "replicas {replicas} stand in {racks:rack}, {possible} are possible",
     (("racks", RacksOf(known.REPLICAS)), ("possible", known.EFFECTIVE_RACKS), ("replicas", known.REPLICAS)),
     "the loss of one rack takes more copies than it has to",
 )
@@ -198,7 +198,7 @@ LEADER_IMBALANCE = GroupRule(
     known.PREFERRED_LEADER,
     (("preferred_partitions", Rows()), ("non_preferred", RowsWhere(known.NON_PREFERRED.expression))),
     Column("non_preferred") * 100 > Column("preferred_partitions") * known.IMBALANCE_PERCENTAGE,
-    "does not lead {non_preferred} of the {preferred_partitions} partitions it is preferred for",
+    "does not lead {non_preferred} of the {preferred_partitions:partition} it is preferred for",
     "load stands on other brokers than planned (leader.imbalance.per.broker.percentage, 10 by default)",
 )
 RF_ONE = GroupRule(
@@ -207,7 +207,7 @@ RF_ONE = GroupRule(
     None,
     (("matching", RowsWhere(known.ONE_REPLICA)), ("partitions", Rows())),
     _MATCHING,
-    "{matching} of {partitions} partitions have one replica only",
+    "{matching} of {partitions:partition} with one replica only",
     "unavailable whenever that broker restarts, lost with its disk",
 )
 MIN_ISR_EQUALS_RF = GroupRule(
@@ -223,7 +223,7 @@ MIN_ISR_EQUALS_RF = GroupRule(
         ("min_isr", Largest(known.MIN_ISR)),
     ),
     _MATCHING,
-    "min.insync.replicas {min_isr} equals the replication factor in {matching} of {partitions} partitions",
+    "min.insync.replicas {min_isr} equals the replication factor in {matching} of {partitions:partition}",
     "one replica out of sync stops acks=all writes, so every broker restart causes an outage",
 )
 MIN_ISR_ABOVE_RF = GroupRule(
@@ -236,7 +236,7 @@ MIN_ISR_ABOVE_RF = GroupRule(
         ("min_isr", Largest(known.MIN_ISR)),
     ),
     _MATCHING,
-    "min.insync.replicas {min_isr} is above the replication factor in {matching} of {partitions} partitions",
+    "min.insync.replicas {min_isr} is above the replication factor in {matching} of {partitions:partition}",
     'before 3.7 every acks=all write fails; from 3.7 on it acts like "all replicas" (KAFKA-15583)',
 )
 UNCLEAN_ENABLED = GroupRule(
@@ -245,7 +245,7 @@ UNCLEAN_ENABLED = GroupRule(
     None,
     (("matching", RowsWhere(known.UNCLEAN_ENABLED)), ("partitions", Rows())),
     _MATCHING,
-    "unclean.leader.election.enable is true for {partitions} partitions",
+    "unclean.leader.election.enable is true for {partitions:partition}",
     "a replica out of sync may become leader: acknowledged records can be lost",
 )
 MIXED_RF = GroupRule(

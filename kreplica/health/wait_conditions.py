@@ -91,10 +91,14 @@ def _left(evaluator: Evaluator, held: Mask, amiss: Expression, words: str) -> Le
     out, leaderless = evaluator.boolean(amiss), evaluator.boolean(known.UNAVAILABLE.expression)
     wrong = (out.is_true() | leaderless.is_true()) & held
     unknown = {
-        f"are {words}": int((out.is_null() & held & ~wrong).sum()),
-        "have a live leader": int((leaderless.is_null() & held & ~wrong).sum()),
+        (f"is {words}", f"are {words}"): int((out.is_null() & held & ~wrong).sum()),
+        ("has a live leader", "have a live leader"): int((leaderless.is_null() & held & ~wrong).sum()),
     }
-    clauses = tuple(f"whether {count} partitions {what} is not known" for what, count in unknown.items() if count)
+    clauses = tuple(
+        f"whether {counted(count, 'partition')} {one if count == 1 else several} is not known"
+        for (one, several), count in unknown.items()
+        if count
+    )
     return Left(np.flatnonzero(wrong), (), clauses, int((leaderless.is_true() & held).sum()))
 
 

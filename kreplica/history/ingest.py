@@ -106,7 +106,11 @@ class Ingested:
         """Lines on what was left out, the first of each kind, and how many more there are."""
         rest = len(self.problems) - MOST_NAMED
         found = [*self.notes, *self.problems[:MOST_NAMED]]
-        return [*found, f"{rest} more snapshots or files left out"] if rest > 0 else found
+        return (
+            [*found, f"{counted(rest, 'more snapshot or file', 'more snapshots or files')} left out"]
+            if rest > 0
+            else found
+        )
 
 
 def stored_snapshots(paths: Iterable[Place], cluster: str | None = None) -> tuple[list[Candidate], list[str]]:

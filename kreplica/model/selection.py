@@ -11,7 +11,7 @@ from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.model.tables.columns import Mask
 from kreplica.model.topic_pattern import topic_pattern
 from kreplica.model.wording.nearest_names import nearest_names
-from kreplica.model.wording.words import listed
+from kreplica.model.wording.words import are, counted, listed
 
 
 def select(
@@ -47,7 +47,7 @@ def _matching_topics(snapshot: ClusterSnapshot, text: str) -> Mask:
     names = snapshot.strings("topic")
     matching = np.array([pattern.fullmatch(name) is not None for name in names.dictionary], dtype=np.bool_)
     if not matching.any():
-        known = f"{len(names.dictionary)} topics are visible"
+        known = f"{counted(len(names.dictionary), 'topic')} {are(len(names.dictionary))} visible"
         hidden = sum(gap.count for gap in snapshot.gaps if gap.kind == "hidden-topics")
         raise UsageError(
             f"no topic matches {text!r}",

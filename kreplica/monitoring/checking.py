@@ -11,6 +11,7 @@ from kreplica.health.findings import Finding, find, unjudged
 from kreplica.health.gates import Freshness, gate_code
 from kreplica.health.rules import ALL_RULES, Severity
 from kreplica.model.snapshot import Gap
+from kreplica.model.wording.words import counted
 from kreplica.monitoring.clusters import Reading, gaps_beside, judged_each, read_clusters, select_each
 from kreplica.sources import Facet
 
@@ -100,7 +101,7 @@ def _with_unjudged(snapshot: ClusterSnapshot, rules: frozenset[str], lowest: Sev
     for name, count in unjudged(snapshot, rules, lowest).items():
         by_count.setdefault(count, []).append(name)
     gaps = [
-        Gap("not-judged", f"too little is known of {count} partitions for {', '.join(names)}", count)
+        Gap("not-judged", f"too little is known of {counted(count, 'partition')} for {', '.join(names)}", count)
         for count, names in by_count.items()
     ]
     return replace(snapshot, gaps=(*snapshot.gaps, *gaps))

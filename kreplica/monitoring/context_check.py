@@ -211,4 +211,4 @@ def _judged(access: Access, permission: Permission) -> tuple[str, str]:
     if permission.resource is Resource.GROUP or not told:
         return UNKNOWN, ""
     allowed = sum(permission.among(operations) for operations in told)
-    return (OK if allowed == len(told) else LACKING), f"{allowed} of {len(told)} topics, "
+    return (OK if allowed == len(told) else LACKING), f"{allowed} of {counted(len(told), 'topic')}, "

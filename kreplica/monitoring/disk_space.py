@@ -13,7 +13,7 @@ from kreplica.health.disks import DiskReport, LogDirectory, Trend, disk_report
 from kreplica.health.gates import gate_code
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.model.tables.rows import Int32, Meaning
-from kreplica.model.wording.words import named
+from kreplica.model.wording.words import are, counted, named
 from kreplica.monitoring.clusters import Reading, read_clusters, select_each
 from kreplica.sources import Facet
 
@@ -261,7 +261,8 @@ def _said(view: ClusterDisks) -> list[str]:
     elif not view.report.directories:
         said.append(f"no log directory is known: {view.snapshot.source} does not tell")
     if view.report.unlisted:
-        said.append(f"{view.report.unlisted} replicas are of topics that are not listed: hidden ones, or strays")
+        replicas = f"{counted(view.report.unlisted, 'replica')} {are(view.report.unlisted)}"
+        said.append(f"{replicas} of topics that are not listed: hidden ones, or strays")
     return said
 
 

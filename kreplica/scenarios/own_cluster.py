@@ -32,6 +32,7 @@ from kreplica.model.metadata_versions import metadata_version_level, metadata_ve
 from kreplica.model.selection import select
 from kreplica.model.settings import METADATA_VERSION, MIN_ISR, UNCLEAN
 from kreplica.model.snapshot import ClusterSnapshot, MetadataMode
+from kreplica.model.wording.words import are, counted
 from kreplica.scenarios import OWN_CLUSTER
 from kreplica.scenarios.scenario import Scenario
 
@@ -170,13 +171,14 @@ def _left_out(
     own: int,
 ) -> Iterator[str]:
     if len(played) < len(asked):
-        yield f"{len(played)} of {len(asked)} partitions are played, no more at once; --topic names others"
+        some = f"{len(played)} of {counted(len(asked), 'partition')} {are(len(played))} played"
+        yield f"{some}, no more at once; --topic names others"
     for number, told in ((len(snapshot.partitions) - own - len(asked), "other topics"), (own, "Kafka's own topics")):
         if number:
-            yield f"{number} partitions of {told} are left out"
+            yield f"{counted(number, 'partition')} of {told} {are(number)} left out"
     moving = sum(bool(row["adding"] or row["removing"]) for row in played)
     if moving:
-        yield f"the reassignments of {moving} partitions are not played: their replicas stay as they are"
+        yield f"the reassignments of {counted(moving, 'partition')} are not played: replicas stay as they are"
 
 
 # -- version and features

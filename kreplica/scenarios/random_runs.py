@@ -21,6 +21,7 @@ from kreplica.engine.fuzzing.smaller_setup import leave_out
 from kreplica.engine.plans.omissions import LeaveOut, without
 from kreplica.engine.settings import PROMISING, Value
 from kreplica.engine.versions.supported import version_named
+from kreplica.model.wording.words import counted
 from kreplica.scenarios import scenario_named
 from kreplica.scenarios.rows import RandomRun
 from kreplica.scenarios.scenario import Scenario
@@ -148,7 +149,7 @@ def _reported(played: Iterator[Played], runs: int, progress: Callable[[str], Non
     for each in played:
         known.append(each)
         failing += is_failure(each[0].wrong)
-        progress(f"{len(known)} of {runs} runs played, {failing} failing")
+        progress(f"{len(known)} of {counted(runs, 'run')} played, {failing} failing")
     return known
 
 

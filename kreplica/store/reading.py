@@ -18,6 +18,7 @@ from kreplica.errors import InputError, KreplicaError, UnreachableError, os_reas
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.model.tables.schema import PARTITIONS, TABLES
 from kreplica.model.tables.table import Table
+from kreplica.model.wording.words import counted
 from kreplica.store.layout import (
     MANIFESTS,
     borders,
@@ -339,4 +340,4 @@ def _check_once(partitions: Table, source: str) -> None:
 
 
 def _times(more: int) -> str:
-    return "twice" if more == 1 else f"twice, and {more - 1} rows more repeat others"
+    return "twice" if more == 1 else f"twice, and {counted(more - 1, 'row more repeats', 'rows more repeat')} others"

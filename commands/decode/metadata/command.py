@@ -133,10 +133,12 @@ def _wanted(who_led: str | None, topic: str | None, kinds: Sequence[ChangeKind])
 
 
 def _refuse_nothing(found: MetadataHistory, who_led: str | None) -> None:
+    from kreplica.model.wording.words import counted, listed
+
     if who_led is None or found.changes:
         return
     topics = sorted(topic.name for topic in found.replay.image.topics.values())
-    why = f"at its end it holds {len(topics)} topics: {', '.join(topics[:5])}{', …' if len(topics) > 5 else ''}"
+    why = f"at its end it holds {counted(len(topics), 'topic')}: {listed(topics, 5)}"
     why = why if topics else "at its end it holds no topic"
     raise UsageError(f"the log says nothing of {who_led}", why, "a partition is written TOPIC-PARTITION")
 

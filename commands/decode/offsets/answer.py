@@ -16,7 +16,7 @@ from kreplica.formats.consumer_offsets.logs import Replayed
 from kreplica.formats.consumer_offsets.reading import OffsetsReading
 from kreplica.formats.logs.partition_logs import PartitionLog, copy_warnings
 from kreplica.model.tables.rows import names_of
-from kreplica.model.wording.words import counted, named
+from kreplica.model.wording.words import all_counted, counted, named
 
 if TYPE_CHECKING:
     from commands.decode.offsets.against import Compared
@@ -126,7 +126,7 @@ def completeness(reading: OffsetsReading) -> str:
     if reading.missing:
         return f"{found} of {total} partitions found; groups in the rest cannot be known"
     if len(reading.wanted) == total:
-        return f"all of the {total} partitions found"
+        return f"{all_counted(total, 'partition')} found"
     return f"found where these groups live: {named('partition', sorted(reading.wanted))} of {total}"
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from commands.decode.damage_lines import damage_objects, damage_warnings
 from commands.shared.printing.output import Answer, Row
@@ -55,12 +56,12 @@ def is_partial(summary: Row) -> bool:
     return bool(summary["partitions_missing"] or summary["partitions_doubt"])
 
 
-def _found(summary: Row) -> str:
+def _found(summary: Mapping[str, Any]) -> str:
     """Number of partitions of the topic that were found, in words."""
     found, total = summary["partitions_found"], summary["partitions"]
     if not found:
         return f"which of the {total} partitions of __transaction_state this is, is not known"
-    return f"{found} of {total} partitions of __transaction_state found"
+    return f"{found} of {counted(total, 'partition')} of __transaction_state found"
 
 
 def counts_of(reading: TransactionsReading) -> Row:

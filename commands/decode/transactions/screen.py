@@ -40,7 +40,7 @@ def print_events_verdict(console: Console, summary: Mapping[str, Any]) -> None:
 
 def _scope(summary: Mapping[str, Any], what: str) -> str:
     found, total = summary["partitions_found"], summary["partitions"]
-    known = f"{found or 'one'} of {total} partitions"
+    known = f"{found or 'one'} of {counted(total, 'partition')}"
     where = f"{counted(found, 'partition') if summary['partitions_doubt'] else known} of __transaction_state"
     return f"{counted(summary['transactions'], what)} in {where}"
 

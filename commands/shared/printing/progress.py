@@ -19,6 +19,7 @@ from functools import partial
 from commands.shared.printing.output import OutputFormat, print_error
 from commands.shared.printing.terminal import one_line
 from kreplica.errors import KreplicaError, UsageError
+from kreplica.model.wording.words import counted
 
 _BEGIN, _CLEAR = "\r", "\x1b[K"
 
@@ -173,5 +174,8 @@ def _fitting(lines: list[str], width: int, height: int) -> list[str]:
         left -= max(1, -(-len(_ESCAPES.sub("", line)) // width))
         if left < 0 or (left == 0 and number + 1 < len(lines)):
             more = len(lines) - number
-            return [*lines[:number], f"and {more} more lines: make the window taller, or ask for less by --topic"]
+            return [
+                *lines[:number],
+                f"and {counted(more, 'more line')}: make the window taller, or ask for less by --topic",
+            ]
     return lines

@@ -12,7 +12,7 @@ from kreplica.errors import ExitCode
 from kreplica.health.impact.fail import PlayedStep
 from kreplica.health.impact.vocabulary import FAILURE_IMPACTS, MENDABLE, Impact
 from kreplica.model.snapshot import MetadataMode
-from kreplica.model.wording.words import counted, named
+from kreplica.model.wording.words import are, counted, named
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -111,7 +111,7 @@ def _played(played: PlayedFailure) -> Iterator[str]:
         yield f"with {', '.join(_changes(played.case))} for every topic"
     down = [broker for broker in played.target.brokers if played.snapshot.is_alive(broker) is False]
     if down:
-        yield f"{named('broker', down)} {'are' if len(down) > 1 else 'is'} down already"
+        yield f"{named('broker', down)} {are(len(down))} down already"
     if played.target.whole:
         yield f"every log directory of {named('broker', played.target.whole)} fails, so it stops"
 
@@ -147,7 +147,7 @@ def _ranges(partitions: Sequence[Sequence[Candidate]]) -> Iterator[str]:
         first = some[0]
         yield f"{first.topic}-{first.partition}: {'; '.join(map(_range, some))}"
     if len(ordered) > MOST_RANGES:
-        yield f"and {len(ordered) - MOST_RANGES} more partitions"
+        yield f"and {counted(len(ordered) - MOST_RANGES, 'more partition')}"
 
 
 def _known(some: Iterable[Candidate]) -> Iterator[tuple[int, int]]:
@@ -180,7 +180,7 @@ def _controllers(played: PlayedFailure) -> Iterator[str]:
             continue
         voters = named("voter", quorum.down)
         down = f" ({voters} already down)" if quorum.down else ""
-        left = f"{quorum.up_after} of {len(quorum.voters)} voters left, {quorum.needed} needed{down}"
+        left = f"{quorum.up_after} of {counted(len(quorum.voters), 'voter')} left, {quorum.needed} needed{down}"
         lead = f"while {named('broker', step.brokers)} restarts: " if played.case.rolling else ""
         yield f"{lead}{left}{_election(quorum.lost, target.controller in step.brokers, played.case.rolling)}"
 

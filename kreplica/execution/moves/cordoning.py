@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 from kreplica.errors import ChangeRefusedError
 from kreplica.execution.moves.plans.journal import CordonNote, Event, entry
 from kreplica.model.cordons import EVERY_DIRECTORY, SETTING
-from kreplica.model.wording.words import counted, ids, listed, named
+from kreplica.model.wording.words import are, counted, ids, listed, named
 
 if TYPE_CHECKING:
     from kreplica.control.settings import SettingResult
@@ -87,7 +87,7 @@ def closed_to_way_back(
     if not closed:
         return None
     number = sum(wanted[broker] for broker in closed)
-    brokers = f"{named('broker', closed)} {'is' if len(closed) == 1 else 'are'} cordoned"
+    brokers = f"{named('broker', closed)} {are(len(closed))} cordoned"
     lines = map(_UNCORDON.format, closed)
     return ChangeRefusedError(
         f"{brokers}, and {counted(number, 'replica')} would go back there",

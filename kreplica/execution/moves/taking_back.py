@@ -20,7 +20,7 @@ from kreplica.execution.moves.plans.progress import MoveState
 from kreplica.execution.moves.plans.safety import left_copy
 from kreplica.execution.moves.plans.stage import Stage, check_change
 from kreplica.execution.plan_journal import Operation
-from kreplica.model.wording.words import ids, named
+from kreplica.model.wording.words import are, ids, named
 from kreplica.sources.kafka.reassignments import Move
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class _TakingBack:
                 if not (out := _out_of_sync(snapshot, change)):
                     reorder.append(change)
                 else:
-                    self.left[key] += f", as {named('broker', out)} {'is' if len(out) == 1 else 'are'} out of sync"
+                    self.left[key] += f", as {named('broker', out)} {are(len(out))} out of sync"
             elif check.stage is Stage.BEFORE and key in self._asked:
                 results.append(MoveResult(*key, Outcome.CANCELLED, _taken_back(snapshot, change)))
             elif check.stage is Stage.AFTER:

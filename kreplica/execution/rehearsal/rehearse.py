@@ -22,6 +22,7 @@ from kreplica.execution.rehearsal.performance import perform
 from kreplica.execution.rehearsal.rehearsing import Harm, Rehearsal, Verdict, rehearsal_of, rehearse, worst_of
 from kreplica.execution.rehearsal.rows import RehearsedMove
 from kreplica.execution.rehearsal.staging import APPLICATIONS, MOST_MOVES, Staged, stage_of
+from kreplica.model.wording.words import counted
 from kreplica.monitoring.clusters import Reading, read_clusters
 from kreplica.sources import Facet
 
@@ -162,7 +163,7 @@ class RehearsedPlan:
         """Reasons why the answer is not complete."""
         unknown = [*(gap.message for gap in self.reading.snapshots[0].gaps), *self.staged.unknown]
         if len(self.verdicts) < self.options.runs:
-            unknown.append(f"{len(self.verdicts)} of {self.options.runs} runs were played")
+            unknown.append(f"{len(self.verdicts)} of {counted(self.options.runs, 'run')} played")
         return list(dict.fromkeys(unknown))
 
     @property

@@ -20,6 +20,7 @@ from kreplica.execution.moves.plans.progress import MoveState
 from kreplica.execution.plan import PartitionKey
 from kreplica.execution.rehearsal.performance import Performance, perform
 from kreplica.execution.rehearsal.stage import BEGIN, Stage
+from kreplica.model.wording.words import counted
 from kreplica.scenarios.random_runs import is_failure, wrong_with
 from kreplica.system.processes import in_new_processes
 
@@ -134,7 +135,7 @@ def rehearse(
     for verdict in played or (play(rehearsal, seed) for seed in seeds):
         found.append(verdict)
         failing = sum(bool(one.wrong) for one in found)
-        progress(f"{len(found)} of {len(seeds)} runs played, {failing} failing")
+        progress(f"{len(found)} of {counted(len(seeds), 'run')} played, {failing} failing")
         if stopping():
             break
     return tuple(found)

@@ -15,7 +15,7 @@ from kreplica.execution.moves.plans.stage import check_change
 from kreplica.execution.plan import partition_facts
 from kreplica.execution.rehearsal.kinds import ChosenMove, MoveKind, choose, kinds_of
 from kreplica.execution.rehearsal.stage import Stage
-from kreplica.model.wording.words import counted
+from kreplica.model.wording.words import are, counted
 from kreplica.scenarios.own_cluster import cluster_to_play
 
 if TYPE_CHECKING:
@@ -155,11 +155,10 @@ def _left_out(reasons: Mapping[PartitionKey, str]) -> list[str]:
 
 def _within_brokers(plan: ReplicaPlan) -> list[str]:
     number = len(plan.changed_directories)
-    verb = "is" if number == 1 else "are"
-    return (
-        [f"{counted(number, 'change')} of log directories {verb} not played: a broker has one here"] if number else []
-    )
+    if not number:
+        return []
+    return [f"{counted(number, 'change')} of log directories {are(number)} not played: a broker has one here"]
 
 
 def _not_chosen(chosen: int, able: int) -> list[str]:
-    return [f"{chosen} of {able} moves are played, each kind among them"] if chosen < able else []
+    return [f"{chosen} of {able} moves {are(chosen)} played, each kind among them"] if chosen < able else []

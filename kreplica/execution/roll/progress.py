@@ -22,7 +22,7 @@ from kreplica.model.predicates.evaluate import Evaluator
 from kreplica.model.predicates.partitions import PREFERRED_LEADER
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.model.tables.columns import Mask
-from kreplica.model.wording.words import named
+from kreplica.model.wording.words import counted, named
 
 MOST_LED = 50
 """Most partitions for each node that a journal keeps as evidence, those with it as preferred leader first: no election
@@ -174,7 +174,7 @@ def _drift(plan: RollPlan, snapshot: ClusterSnapshot) -> list[str]:
     if strange and not plan.only_some:
         found.append(f"not in the plan: {named('node', strange)}")
     if len(snapshot.partitions) != plan.partitions:
-        found.append(f"the cluster had {plan.partitions} partitions and has {len(snapshot.partitions)}")
+        found.append(f"the cluster had {counted(plan.partitions, 'partition')} and has {len(snapshot.partitions)}")
     controller = active_controller(snapshot)
     waves = [wave for wave in plan.waves if controller in wave]
     if controller is not None and controller != plan.controller and waves and waves[0] != plan.waves[-1]:

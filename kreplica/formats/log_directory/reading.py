@@ -22,6 +22,7 @@ from kreplica.formats.log_directory.listing import (
 from kreplica.formats.log_directory.offset_checkpoint import CLEANER, OFFSET_CHECKPOINTS
 from kreplica.model.tables.rows import Int32, Meaning
 from kreplica.model.topic_pattern import topic_pattern
+from kreplica.model.wording.words import counted
 
 
 class ReplicaCheckpoints(Struct, frozen=True):
@@ -113,7 +114,9 @@ def _rows(homes: Sequence[LogDirectory], topic: str | None) -> list[ReplicaCheck
     kept = [row for row in rows if pattern.fullmatch(row.topic)]
     if not kept:
         known = len({row.topic for row in rows})
-        raise UsageError(f"no topic matches {topic!r}", f"the files name {known} topics", "the whole name has to match")
+        raise UsageError(
+            f"no topic matches {topic!r}", f"the files name {counted(known, 'topic')}", "the whole name has to match"
+        )
     return kept
 
 

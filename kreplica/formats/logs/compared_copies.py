@@ -13,6 +13,7 @@ from kreplica.formats.log_directory.cluster_identity import refuse_several_clust
 from kreplica.formats.logs.copies import ComparedCopy, Place, compare_replicas, partitions_of
 from kreplica.formats.logs.replicas import ReplicaFiles, ReplicaFolder, find_folders
 from kreplica.model.topic_pattern import topic_pattern
+from kreplica.model.wording.words import counted
 
 Folders = Mapping[Place, Sequence[ReplicaFolder]]
 
@@ -144,7 +145,9 @@ def _chosen(found: Folders, topic: str | None) -> Folders:
     kept = {place: copies for place, copies in found.items() if pattern.fullmatch(place.topic)}
     if not kept:
         known = len({place.topic for place in found})
-        raise UsageError(f"no topic matches {topic!r}", f"the files hold {known} topics", "the whole name has to match")
+        raise UsageError(
+            f"no topic matches {topic!r}", f"the files hold {counted(known, 'topic')}", "the whole name has to match"
+        )
     return kept
 
 

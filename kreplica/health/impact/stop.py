@@ -28,7 +28,7 @@ from kreplica.model.predicates import partitions as known
 from kreplica.model.predicates.evaluate import Evaluator
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.model.tables.columns import Column, Indices, Mask
-from kreplica.model.wording.words import counted, named
+from kreplica.model.wording.words import are, counted, named
 
 RF_ONE = "rf-one"
 """Accepts any impact on partitions with one replica; the rule of that name finds them."""
@@ -111,7 +111,8 @@ def _of_quorum(quorum: Quorum | None, brokers: Sequence[int]) -> Iterator[Partit
     """Reports a lost majority: no leader can then be elected in place of any broker, voter or not."""
     if quorum is not None and quorum.lost and (quorum.stopping or brokers):
         already = quorum.up < quorum.needed
-        reason = f"{quorum.up_after} of {len(quorum.voters)} voters would be up, {quorum.needed} are needed"
+        voters = counted(len(quorum.voters), "voter")
+        reason = f"{quorum.up_after} of {voters} would be up, {quorum.needed} {are(quorum.needed)} needed"
         room = len(quorum.voters) - len(quorum.stopping) >= quorum.needed
         yield PartitionImpact(None, None, Impact.QUORUM_LOST, already, None, reason, waiting_helps=room)
 

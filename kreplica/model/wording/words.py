@@ -10,6 +10,16 @@ def counted(number: int, noun: str, nouns: str = "") -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {nouns or noun + 's'}"
 
 
+def all_counted(number: int, noun: str) -> str:
+    """``all 2 partitions``, ``the only partition``."""
+    return f"the only {noun}" if number == 1 else f"all {number} {noun}s"
+
+
+def are(number: int) -> str:
+    """``is`` of one, ``are`` of several or of none."""
+    return "is" if number == 1 else "are"
+
+
 def listed(items: Sequence[object], most: int | None = None) -> str:
     """``1, 2, 3``; with ``most`` only so many, and the number of the others: ``1, 2 and 34 more``."""
     left_out = 0 if most is None else len(items) - most

@@ -7,6 +7,7 @@ from html import escape
 from textwrap import wrap
 
 from kreplica.engine.settings import MICROSECONDS
+from kreplica.model.wording.words import are, counted
 from kreplica.report.log_frames import Frame, FrameLog
 from kreplica.report.svg.strips import color_of
 from kreplica.report.svg.text_width import text_width
@@ -46,7 +47,7 @@ def frames_svg(title: str, frames: Sequence[Frame], top: int) -> tuple[list[str]
 
 
 def _words(number: int, frame: Frame) -> list[str]:
-    steps = "1 step that is" if frame.left_out == 1 else f"{frame.left_out} steps that are"
+    steps = f"{counted(frame.left_out, 'step')} that {are(frame.left_out)}"
     left_out = f"  (after {steps} left out)" if frame.left_out else ""
     return wrap(f"{number}.  {frame.time / MICROSECONDS:.3f} ms  {frame.words}{left_out}", LETTERS)
 

@@ -16,6 +16,7 @@ from textwrap import wrap
 
 from kreplica.engine.settings import MICROSECONDS
 from kreplica.engine.trace import PLAN, Kind
+from kreplica.model.wording.words import are, counted
 from kreplica.report.heading import Heading
 from kreplica.report.log_frames import Frame
 from kreplica.report.log_strips import Strip
@@ -282,7 +283,8 @@ def _time(moment: Moment) -> str:
 
 def _section(page: _Page) -> list[str]:
     left_out = sum(page.folds)
-    note = f"; {left_out} moments are left out: --after and --before tell a part of the time" if left_out else ""
+    moments = f"{counted(left_out, 'moment')} {are(left_out)} left out"
+    note = f"; {moments}: --after and --before tell a part of the time" if left_out else ""
     words = f"Messages that did something, time going down{note}"
     return [f'<text class="section" x="{GAP}" y="{page.top - 14}">{words}</text>']
 
@@ -341,7 +343,7 @@ def _fold(page: _Page, number: int, y: int) -> list[str]:
     if not left_out:
         return []
     places = list(page.places.values()) or [page.left]
-    note = f"… {left_out} moments left out"
+    note = f"… {counted(left_out, 'moment')} left out"
     return [
         f'<line class="folded" x1="{places[0]}" y1="{y}" x2="{places[-1]}" y2="{y}"/>',
         f'<text class="fold" x="{page.right}" y="{y + 4}">{note}</text>',

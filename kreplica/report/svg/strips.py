@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from itertools import pairwise
 
+from kreplica.model.wording.words import counted
 from kreplica.report.log_strips import Piece, Strip
 from kreplica.report.svg.text_width import text_width
 
@@ -51,7 +52,7 @@ def strips_svg(strips: Sequence[Strip], left: int, top: int) -> list[str]:
         drawn.extend(_strip(strip, left + _left(strips), y))
     if len(strips) > MOST_STRIPS:
         y = top + (MOST_STRIPS + 1) * STRIP
-        told = f"… {len(strips) - MOST_STRIPS} more logs: -o json has every one"
+        told = f"… {counted(len(strips) - MOST_STRIPS, 'more log')}: -o json has every one"
         drawn.append(f'<text x="{left}" y="{y + 16}">{told}</text>')
     return drawn
 

@@ -405,7 +405,8 @@ def _check_count(listing: Listing, header: Header, rows: list[PartitionLine]) ->
         raise listing.refuse(rows[count].line, reason)
     if len(rows) < count:
         last = rows[-1].line if rows else line
-        reason = f"only {len(rows)} of the {count} partitions of topic {header.topic} (line {line}) stand up to here"
+        partitions = counted(count, "partition")
+        reason = f"only {len(rows)} of {partitions} of topic {header.topic} (line {line}) found up to here"
         fix = "the dump is cut off or filtered: make it again"
         if not listing.partitions:
             fix = "if it was made with --topics-with-overrides, make it without"
@@ -422,8 +423,8 @@ def _check_replication_factor(listing: Listing, header: Header, rows: list[Parti
     if header.spaced and not listing.prints_elr and any(factor < len(row.replicas) for row in rows):
         return
     reason = (
-        f"partition {rows[0].partition} of topic {header.topic} has {len(rows[0].replicas)} replicas, but its"
-        f" ReplicationFactor is {factor} (line {header.line})"
+        f"partition {rows[0].partition} of topic {header.topic} has {counted(len(rows[0].replicas), 'replica')},"
+        f" but its ReplicationFactor is {factor} (line {header.line})"
     )
     raise listing.refuse(rows[0].line, reason)
 

@@ -25,7 +25,7 @@ from kreplica.model.internal_topics import INTERNAL_TOPICS
 from kreplica.model.snapshot import ClusterSnapshot, Gap
 from kreplica.model.tables.schema import BROKERS, CONFIGS, PARTITIONS, QUORUM
 from kreplica.model.tables.table import Table
-from kreplica.model.wording.words import counted
+from kreplica.model.wording.words import are, counted
 from kreplica.sources.zookeeper.settings import Settings
 from kreplica.system.redaction import is_secret_name
 
@@ -203,8 +203,8 @@ def gaps_of_image(image: MetadataImage) -> Iterator[Gap]:
     """Gap for the records that could not be applied."""
     if image.unplaced:
         count = image.unplaced
-        what = "record is" if count == 1 else "records are"
-        yield Gap("torn-read", f"{count} {what} about topics or brokers that no record before made", count)
+        records = f"{counted(count, 'record')} {are(count)}"
+        yield Gap("torn-read", f"{records} about topics or brokers that no record before made", count)
 
 
 def notes_of_image(image: MetadataImage) -> Iterator[str]:
@@ -213,4 +213,4 @@ def notes_of_image(image: MetadataImage) -> Iterator[str]:
         kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(image.unknown.items()))
         yield f"records of types that this version does not know were passed over: {kinds}"
     if image.pending is not None:
-        yield f"a transaction of {len(image.pending)} metadata records had not ended: none of them holds"
+        yield f"a transaction of {counted(len(image.pending), 'metadata record')} had not ended: none of them holds"

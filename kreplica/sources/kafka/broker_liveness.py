@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from kreplica.model.snapshot import ClusterSnapshot, Gap
-from kreplica.model.wording.words import named
+from kreplica.model.wording.words import are, named
 from kreplica.sources.kafka.connections.failures import Address, connect, explain_connect_error
 from kreplica.system.deadline import Deadline
 from kreplica.system.pool import Pool
@@ -47,8 +47,7 @@ def silent_brokers(snapshot: ClusterSnapshot, deadline: Deadline) -> tuple[Gap, 
 
 def _gap(brokers: Sequence[int], reason: str) -> Gap:
     who = named("broker", brokers)
-    verb = "is" if len(brokers) == 1 else "are"
-    return Gap("silent-brokers", f"{who} {verb} listed as live in ZooKeeper, but {reason}", len(brokers))
+    return Gap("silent-brokers", f"{who} {are(len(brokers))} listed as live in ZooKeeper, but {reason}", len(brokers))
 
 
 def _why_silent(host: object, port: object, deadline: Deadline) -> str:

@@ -10,6 +10,7 @@ from kreplica.model.balancing import BALANCE_SETTINGS
 from kreplica.model.settings import MIN_ISR, UNCLEAN
 from kreplica.model.snapshot import Gap
 from kreplica.model.throttles import THROTTLE_LISTS, THROTTLE_RATES
+from kreplica.model.wording.words import counted
 from kreplica.sources.kafka.connections.messages import (
     NO_ERROR,
     DescribeConfigsRequest,
@@ -171,7 +172,7 @@ def _health(rows: Iterable[Setting]) -> dict[str, tuple[int | None, bool | None]
 
 def _refusal(connection: BrokerConnection, names: Sequence[str] | None, name: str, count: int) -> Gap:
     unknown = ", so their min.insync.replicas is not known" if names is None or MIN_ISR in names else ""
-    what = f"settings of {count} topics could not be read{unknown}"
+    what = f"settings of {counted(count, 'topic')} could not be read{unknown}"
     fix = f": {connection.lacks(DESCRIBE_TOPIC_CONFIGS)}" if name == "TOPIC_AUTHORIZATION_FAILED" else ""
     return Gap("failed-request", f"{what}, {name}{fix}", count)
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kreplica.model.snapshot import Gap
+from kreplica.model.wording.words import counted
 from kreplica.sources.kafka.connections.messages import (
     NO_ERROR,
     ListGroupsRequest,
@@ -55,7 +56,9 @@ def read_groups(connection: BrokerConnection) -> tuple[list[Committed], tuple[Ga
         if error != NO_ERROR:
             failed[error] = failed.get(error, 0) + 1
         rows += _rows(groups[group_id], topics or ())
-    return rows, tuple(_gap(connection, f"offsets of {count} groups", code, count) for code, count in failed.items())
+    return rows, tuple(
+        _gap(connection, f"offsets of {counted(count, 'group')}", code, count) for code, count in failed.items()
+    )
 
 
 def _offsets(connection: BrokerConnection, group_ids: Sequence[str]) -> Iterator[tuple[str, Any, int]]:

@@ -111,7 +111,8 @@ def read_layout(connection: BrokerConnection) -> Layout:
     _add_eligible_leaders(connection, partitions)
     gaps: tuple[Gap, ...] = ()
     if homeless:
-        message = f"{homeless} partitions have a leader without an address on this listener; ask by another listener"
+        leaders = counted(homeless, "partition whose leader has", "partitions whose leaders have")
+        message = f"{leaders} no address on this listener; ask by another listener"
         gaps = (Gap("failed-request", message, homeless),)
     controller = answer.controller_id if answer.controller_id >= 0 else None
     return Layout(cluster_id, controller, brokers, partitions, gaps)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from kreplica.errors import AuthenticationError, UnreachableError
 from kreplica.model.snapshot import Gap
+from kreplica.model.wording.words import counted
 from kreplica.sources.kafka.connections.failures import BrokerFailure, RequestUnsupportedError
 from kreplica.sources.kafka.connections.messages import (
     NO_ERROR,
@@ -125,7 +126,7 @@ def read_moves(connection: BrokerConnection, layout: Layout) -> tuple[Moves | No
         fix = f": {connection.lacks(DESCRIBE_CLUSTER)}" if error == "CLUSTER_AUTHORIZATION_FAILED" else ""
         return None, (Gap("failed-request", f"reassignments could not be read, {error}{fix}", 1),)
     if torn:
-        message = f"{len(torn)} reassigning partitions changed while they were read; run the command again"
+        message = f"{counted(len(torn), 'reassigning partition')} changed during the read; run the command again"
         return moves, (Gap("torn-read", message, len(torn)),)
     return moves, ()
 

@@ -27,7 +27,7 @@ from kreplica.model.settings import RETENTION_SETTINGS
 from kreplica.model.snapshot import ClusterSnapshot, Gap, controller_of, metadata_offset_of, utc_now
 from kreplica.model.tables.schema import BROKERS, CONFIGS, GROUPS, LOG_DIRS, PARTITIONS, QUORUM, REPLICAS, TableSchema
 from kreplica.model.tables.table import Table
-from kreplica.model.wording.words import named
+from kreplica.model.wording.words import are, counted, named
 from kreplica.sources import Facet
 from kreplica.sources.kafka.configs import (
     TOPIC_SETTINGS,
@@ -469,7 +469,8 @@ class _Read:
 
     def _explain_topics(self) -> None:
         for name, count in self._failed_offsets.items():
-            self.gaps.append(Gap("failed-request", f"offsets of {count} partitions could not be read, {name}", count))
+            offsets = f"offsets of {counted(count, 'partition')}"
+            self.gaps.append(Gap("failed-request", f"{offsets} could not be read, {name}", count))
         if self._hidden:
             self.gaps.append(hidden_gap(len(self._hidden)))
         if not self.layout.topics and not self.connection.anonymous:
@@ -497,7 +498,7 @@ class _Read:
             return log_directories_refused(self.connection, self._refused_logs)
         down = [broker.broker for broker in self.layout.brokers if not broker.alive]
         if down:
-            return f"{named('broker', down)} {'is' if len(down) == 1 else 'are'} down"
+            return f"{named('broker', down)} {are(len(down))} down"
         return "" if brokers_down_are_listed(self.connection) else "this Kafka lists no brokers that are down"
 
     def _missing(self, key: int) -> str:

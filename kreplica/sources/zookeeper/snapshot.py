@@ -266,9 +266,10 @@ def _notes(decoder: Decoder, rows: _Rows, controller: ControllerRegistration | N
     yield from _pending(decoder)
     unset = sum(value is None for value in rows.columns["min_isr"])
     if paths.TOPIC_CONFIGS in tree.children and unset:
+        partitions = counted(len(rows.columns["min_isr"]), "partition")
         yield (
-            f"min.insync.replicas is not known for {unset} of {len(rows.columns['min_isr'])} partitions: nobody set it"
-            " dynamically, and brokers' files are not in ZooKeeper"
+            f"min.insync.replicas is not known for {unset} of {partitions}: nobody set it dynamically, and brokers'"
+            " files are not in ZooKeeper"
         )
 
 

@@ -131,7 +131,7 @@ def test_snapshots_in_a_bucket_are_described_and_taken_into_a_history(
     for place in (there, here):
         written = kreplica("snapshot", "--dump", "sample", "--out", place)
         assert (written.code, written.err) == (0, "")
-        assert written.out.startswith(f"OK 1 of 1 snapshots written to {place}\n")
+        assert written.out.startswith(f"OK 1 of 1 snapshot written to {place}\n")
         assert f"kreplica audit {place}" in written.out
     row = kreplica("snapshot", "--dump", "sample", "--out", "s3://fleet/again", "-o", "json").document["snapshots"][0]
     assert row["manifest"].startswith("s3://fleet/again/manifests/")

@@ -89,7 +89,7 @@ def test_the_screen_shows_the_verdict_first_and_what_to_type_next(
     assert run(["snapshot", "--dump", str(DUMP), "--out", str(tmp_path)]) == ExitCode.OK
     captured = capsys.readouterr()
     lines = captured.out.splitlines()
-    assert lines[0] == f"OK 1 of 1 snapshots written to {tmp_path}"
+    assert lines[0] == f"OK 1 of 1 snapshot written to {tmp_path}"
     assert lines[1].split() == ["CLUSTER", "NAME", "STATUS", "TAKEN_AT", "PARTITIONS", "BROKERS", "BYTES"]
     assert lines[-1] == f"next     kreplica audit {tmp_path}"
     assert "\x1b" not in captured.err, "no progress where stderr is no terminal"

@@ -377,7 +377,7 @@ def test_a_list_has_32767_bytes_at_most(cluster: Sandbox, monkeypatch: pytest.Mo
         assert read_throttles(handle, [], ["long"]).lists["long", LEADER_LIST] == longest
     else:
         assert appended.made, "and nobody can read the topic's settings any more, until the list is deleted"
-        with pytest.raises(UnreachableError, match="settings of 1 topics could not be read, UNKNOWN_SERVER_ERROR"):
+        with pytest.raises(UnreachableError, match="settings of 1 topic could not be read, UNKNOWN_SERVER_ERROR"):
             read_throttles(handle, [], ["long"])
     assert alter_settings(handle, [raw("long", Operation.DELETE, None)])[0].made
     until(lambda: read_throttles(handle, [], ["long"]).lists == {}, "the list to be gone")

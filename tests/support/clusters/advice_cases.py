@@ -129,7 +129,7 @@ CASES: Mapping[str, Cases] = {
     ),
     "rack-violation": Cases(
         Cluster(rf(3), racks=("a", "a", "b", "c")),
-        ("2 racks in 1 of 1 partitions", "3 racks", "warning", f"{REASSIGN}[1,4,3]}}]}}' > "),
+        ("2 racks in 1 of 1 partition", "3 racks", "warning", f"{REASSIGN}[1,4,3]}}]}}' > "),
         Cluster(rf(3)),
         Cluster(rf(3), racks=("a", "a", "b")),  # there are no more racks
         None,

@@ -79,12 +79,12 @@ def of_rule(rule: str, snapshot: ClusterSnapshot) -> list[Finding]:
     [
         ("offline", {"leader": -1, "isr": []}, Severity.CRITICAL, "no leader: replicas 1,2,3, in sync none"),
         ("under-replicated", {"isr": [1, 2]}, Severity.WARNING, "2 of 3 replicas in sync, missing 3"),
-        ("under-min-isr", {"isr": [1]}, Severity.CRITICAL, "1 in-sync replicas, min.insync.replicas 2"),
+        ("under-min-isr", {"isr": [1]}, Severity.CRITICAL, "1 in-sync replica, min.insync.replicas 2"),
         (
             "under-min-isr",
             {"replicas": [1], "isr": [1]},
             Severity.WARNING,
-            "1 in-sync replicas, min.insync.replicas 2",
+            "1 in-sync replica, min.insync.replicas 2",
         ),
         ("at-min-isr", {"isr": [1, 2]}, Severity.WARNING, "2 in-sync replicas, exactly min.insync.replicas"),
         ("at-min-isr", {"min_isr": 3}, Severity.INFO, "3 in-sync replicas, exactly min.insync.replicas"),
@@ -94,30 +94,30 @@ def of_rule(rule: str, snapshot: ClusterSnapshot) -> list[Finding]:
             Severity.WARNING,
             "original replica out of sync, hidden by an adding one that is in sync: missing 2, adding 4",
         ),
-        ("rf-one", {"replicas": [1]}, Severity.WARNING, "1 of 1 partitions have one replica only"),
+        ("rf-one", {"replicas": [1]}, Severity.WARNING, "1 of 1 partition with one replica only"),
         (
             "min-isr-above-rf",
             {"min_isr": 4},
             Severity.WARNING,
-            "min.insync.replicas 4 is above the replication factor in 1 of 1 partitions",
+            "min.insync.replicas 4 is above the replication factor in 1 of 1 partition",
         ),
         (
             "min-isr-equals-rf",
             {"min_isr": 3},
             Severity.WARNING,
-            "min.insync.replicas 3 equals the replication factor in 1 of 1 partitions",
+            "min.insync.replicas 3 equals the replication factor in 1 of 1 partition",
         ),
         (
             "unclean-enabled",
             {"unclean_leader_election": True},
             Severity.WARNING,
-            "unclean.leader.election.enable is true for 1 partitions",
+            "unclean.leader.election.enable is true for 1 partition",
         ),
         (
             "leader-imbalance",
             {"leader": 2},
             Severity.WARNING,
-            "does not lead 1 of the 1 partitions it is preferred for",
+            "does not lead 1 of the 1 partition it is preferred for",
         ),
     ],
 )
@@ -129,7 +129,7 @@ def test_what_a_finding_says(rule: str, fields: dict[str, object], severity: Sev
 def test_racks_that_stand_empty_are_a_violation() -> None:
     brokers = [{"broker": number, "rack": "ab"[number % 2]} for number in range(1, 5)]
     (finding,) = of_rule("rack-violation", snapshot_of([partition(replicas=[1, 3])], brokers))
-    assert finding.message == "replicas 1,3 stand in 1 racks, 2 are possible"
+    assert finding.message == "replicas 1,3 stand in 1 rack, 2 are possible"
     assert finding.severity is Severity.WARNING
     assert not of_rule("rack-violation", snapshot_of([partition(replicas=[1, 2])], brokers))
     unknown = [*brokers, {"broker": 5}]

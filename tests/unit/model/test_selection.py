@@ -89,7 +89,7 @@ def test_what_is_wrong_with_an_expression_and_where() -> None:
 
 
 def test_hidden_topics_are_named_only_where_there_are_any() -> None:
-    with pytest.raises(UsageError, match=r"; 1 topics are visible; "):
+    with pytest.raises(UsageError, match=r"; 1 topic is visible; "):
         select(snapshot_of([partition("clicks")]), topics="orders")
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from kreplica.model.wording.words import counted, ids, listed, named
+from kreplica.model.wording.words import all_counted, are, counted, ids, listed, named
 
 
 def test_a_number_agrees_with_its_noun() -> None:
     assert [counted(number, "entry", "entries") for number in (0, 1, 2)] == ["0 entries", "1 entry", "2 entries"]
     assert counted(3, "broker") == "3 brokers"
+    assert [all_counted(number, "topic") for number in (1, 2)] == ["the only topic", "all 2 topics"]
+    assert [are(number) for number in (0, 1, 2)] == ["are", "is", "are"]
 
 
 def test_a_list_names_the_first_and_counts_the_rest() -> None:

@@ -267,7 +267,7 @@ def test_a_partition_twice_is_named(tmp_path: Path) -> None:
 def test_rows_that_repeat_others_are_counted_among_many(tmp_path: Path) -> None:
     rows = [ROW | {"topic": topic, "partition": number} for topic in ("a", "b", "c") for number in range(4)]
     assert len(read_partitions_file(_foreign(tmp_path / "x.parquet", *rows)).partitions) == 12
-    with pytest.raises(InputError, match="partition b-2 is in it twice, and 1 rows more repeat others; give"):
+    with pytest.raises(InputError, match="partition b-2 is in it twice, and 1 row more repeats others; give"):
         read_partitions_file(_foreign(tmp_path / "x.parquet", *rows, rows[6], rows[11]))
 
 

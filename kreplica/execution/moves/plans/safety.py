@@ -10,7 +10,7 @@ from kreplica.engine.projection.leaving_replicas import min_isr_known
 from kreplica.engine.rules.controller.reassignment import Awaited
 from kreplica.engine.rules.replication.replica_set import NO_LEADER, everybody, members, without
 from kreplica.model.snapshot import MetadataMode
-from kreplica.model.wording.words import ids, named
+from kreplica.model.wording.words import are, ids, named
 from kreplica.planner.reassignment.moves.intermediate_states import (
     DEFAULT_MARGIN,
     Controller,
@@ -65,12 +65,12 @@ def _not_possible(snapshot: ClusterSnapshot, row: int, change: ReplicaChange) ->
     elif leader is not None and (leader < 0 or snapshot.is_alive(leader) is False):
         reason = "no live broker leads it, so that there is nothing to copy from"
     elif added:
-        reason = f"{named('broker', added)} {'is' if len(added) == 1 else 'are'} not alive"
+        reason = f"{named('broker', added)} {are(len(added))} not alive"
     elif dead:
         keeps = "which keeps a replica, is" if len(dead) == 1 else "which keep replicas, are"
         reason = f"{named('broker', dead)}, {keeps} not alive: the move might never end"
     elif out and not change.adding and not change.removing:
-        reason = f"{named('broker', out)} {'is' if len(out) == 1 else 'are'} out of sync, for which another order waits"
+        reason = f"{named('broker', out)} {are(len(out))} out of sync, for which another order waits"
     return reason
 
 
@@ -119,7 +119,7 @@ def left_copy(snapshot: ClusterSnapshot, brokers: Sequence[int]) -> str:
     down = [broker for broker in brokers if snapshot.is_alive(broker) is False]
     if not down or snapshot.mode is not MetadataMode.ZOOKEEPER:
         return ""
-    return f"{named('broker', down)} {'is' if len(down) == 1 else 'are'} down: the copy stays on the disk there"
+    return f"{named('broker', down)} {are(len(down))} down: the copy stays on the disk there"
 
 
 def merged_order(change: ReplicaChange) -> tuple[int, ...]:

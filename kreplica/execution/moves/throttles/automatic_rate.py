@@ -14,6 +14,8 @@ import math
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from kreplica.model.wording.words import counted
+
 Replica: TypeAlias = tuple[str, int, int]
 """Topic, partition and broker."""
 
@@ -146,4 +148,4 @@ def _trouble_words(left: frozenset[Replica], grown: int) -> str:
         topic, partition, broker = min(left)
         more = f" and {len(left) - 1} more" if len(left) > 1 else ""
         return f"broker {broker} left the ISR of {topic}-{partition}{more}"
-    return f"{grown} more partition{'s' * (grown > 1)} at min ISR"
+    return f"{counted(grown, 'more partition')} at min ISR"

@@ -30,6 +30,7 @@ from kreplica.model.throttles import (
     THROTTLE_RATES,
     parse_throttle_list,
 )
+from kreplica.model.wording.words import counted
 from kreplica.monitoring.clusters import Reading, read_clusters
 from kreplica.sources import Facet
 from kreplica.sources.kafka.log_dirs import BrokerLogs, read_broker_logs
@@ -256,7 +257,7 @@ def rebalance_throttles(
     if not execute or not named:
         return found
     require_writable(handle)
-    confirm(snapshot.label, f"delete {len(named)} settings that throttle")
+    confirm(snapshot.label, f"delete {counted(len(named), 'throttling setting')}")
     return _cleared(handle, found, named)
 
 
