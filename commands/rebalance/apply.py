@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from commands.rebalance.moves import MoveRequest
     from commands.shared.printing.output import OutputFormat
     from kreplica.config.handle import ClusterHandle
+    from kreplica.execution.moves.session import MoveOptions
     from kreplica.execution.rebalance.outcome import PlanOutcome
 
 
@@ -79,16 +79,19 @@ def apply(
     from kreplica.execution.rebalance.apply import rebalance_apply
 
     asked_pace = pace.pace()
-    handle = one_cluster(sources.handles(), execute=execute)
-    connection_options = sources.again_live(handle.name)
     if moves.is_plan_of_replicas(plan):
         moves.refuse_other_options(pace.given() | {"--allow-zookeeper-write": allow_zookeeper_write}, "replicas")
+        run = moves.run_of(rate, needs_throttle=execute)
+        handle = one_cluster(sources.handles(), execute=execute)
+        connection_options = sources.again_live(handle.name)
         request = moves.MoveRequest(
             plan, handle, connection_options, execute, yes, rate, elect=elect, keep_cordon=keep_cordon
         )
-        _move(request, "apply", output)
+        _move(request, run, "apply", output)
     ends = {"--no-elect": not elect, "--keep-cordon": keep_cordon}
     moves.refuse_other_options(rate.given() | ends, "leaders")
+    handle = one_cluster(sources.handles(), execute=execute)
+    connection_options = sources.again_live(handle.name)
     asked = PlanRun(plan, handle, connection_options, yes=yes)
     with asked.explained():
         options = asked.options(asked_pace, allow_zookeeper_write=allow_zookeeper_write)
@@ -131,15 +134,19 @@ def resume(
     from kreplica.execution.rebalance.apply import rebalance_resume
 
     asked_pace = pace.pace()
-    handle = one_cluster(sources.handles(), execute=execute)
-    connection_options = sources.again_live(handle.name)
     if moves.is_plan_of_replicas(plan):
         moves.refuse_other_options(pace.given() | {"--allow-zookeeper-write": allow_zookeeper_write}, "replicas")
-        request = moves.MoveRequest(plan, handle, connection_options, execute, yes, rate)
-        request = replace(request, through_controllers=through_controllers, elect=elect, keep_cordon=keep_cordon)
-        _move(request, "resume", output)
+        run = moves.run_of(rate, needs_throttle=execute, through_controllers=through_controllers)
+        handle = one_cluster(sources.handles(), execute=execute)
+        connection_options = sources.again_live(handle.name)
+        request = moves.MoveRequest(
+            plan, handle, connection_options, execute, yes, rate, elect=elect, keep_cordon=keep_cordon
+        )
+        _move(request, run, "resume", output)
     ends = {"--through-controllers": through_controllers, "--no-elect": not elect, "--keep-cordon": keep_cordon}
     moves.refuse_other_options(rate.given() | ends, "leaders")
+    handle = one_cluster(sources.handles(), execute=execute)
+    connection_options = sources.again_live(handle.name)
     asked = PlanRun(plan, handle, connection_options, yes=yes)
     with asked.explained():
         options = asked.options(asked_pace, allow_zookeeper_write=allow_zookeeper_write)
@@ -149,15 +156,15 @@ def resume(
     _answer(outcome, "resume", output, handle, sources)
 
 
-def _move(request: MoveRequest, command: str, output: OutputFormat | None) -> NoReturn:
+def _move(request: MoveRequest, run: MoveOptions, command: str, output: OutputFormat | None) -> NoReturn:
     """Carries out a plan of replicas, or goes on with it, and exits."""
     from functools import partial
 
-    from commands.rebalance.moves import answer_moves, carried_out, run_of
+    from commands.rebalance.moves import answer_moves, carried_out
     from kreplica.execution.moves.carrying_out import moves_apply, moves_resume
 
     work = partial(moves_apply if command == "apply" else moves_resume, request.handle, request.path)
-    outcome = carried_out(request, run_of(request), partial(work, execute=request.execute))
+    outcome = carried_out(request, run, partial(work, execute=request.execute))
     answer_moves(outcome, command, output, request)
 
 
@@ -171,16 +178,18 @@ def _answer(
     """Prints the verdict on an application and exits."""
     from commands.rebalance.answer import emit_plan
     from kreplica.execution.rebalance.rows import DRIFTED
+    from kreplica.model.wording.words import are, counted
 
     counts, total = outcome.counts, len(outcome.rows)
     left, failed, drifted = counts["pending"] + counts["under-way"], counts["failed"], counts[DRIFTED]
-    done = counts["done"] + counts["already"]
+    done, elections = counts["done"] + counts["already"], counted(total, "planned election")
     if outcome.executed:
-        verdict = f"{done} of {total} planned elections done, {failed} failed, {left + drifted} not begun"
+        verdict = f"{done} of {elections} done, {failed} failed, {left + drifted} not begun"
     elif drifted:
-        verdict = f"{drifted} of {total} planned elections no longer fit the cluster; nothing was changed"
+        fit = "fits" if drifted == 1 else "fit"
+        verdict = f"{drifted} of {elections} no longer {fit} the cluster; nothing was changed"
     elif left:
-        verdict = f"{left} of {total} planned elections are left to run; nothing was changed"
+        verdict = f"{left} of {elections} {are(left)} left to run; nothing was changed"
     else:
         verdict = f"nothing is left to do: {done} of {total} done, {failed} failed"
     path, executed = outcome.state.path, outcome.executed

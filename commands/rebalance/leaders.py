@@ -175,7 +175,7 @@ def _sentence(found: ElectedLeaders, rows: Sequence[ElectionRow]) -> str:
     """The verdict in words."""
     electable = sum(row.electable for row in rows)
     if found.plan is not None:
-        steps = f"{len(found.plan.steps)} batch{'es' * (len(found.plan.steps) != 1)}"
+        steps = counted(len(found.plan.steps), "batch", "batches")
         rest = f"; {len(rows) - electable} cannot be elected yet" if electable < len(rows) else ""
         return f"plan of {counted(electable, 'election')} in {steps} written to {found.path}{rest}; nothing was changed"
     if not rows:

@@ -34,11 +34,30 @@ NONE, AUTO = "none", "auto"
 
 
 def is_plan_of_replicas(path: Path) -> bool:
-    """True if the file holds a plan of replicas."""
+    """True if the file holds a plan of replicas; asked before the cluster is named.
+
+    Raises:
+        InputError: The file cannot be read, or is no plan.
+    """
     from kreplica.execution.moves.plans.plan_file import plan_kind
     from kreplica.execution.plan import PlanKind
 
     return plan_kind(path) is PlanKind.REPLICAS
+
+
+def require_plan_of_replicas(path: Path, why: str) -> None:
+    """Refuses a plan of leaders.
+
+    Args:
+        path: The plan's file.
+        why: What a plan of leaders lacks, in a clause.
+
+    Raises:
+        InputError: The file cannot be read, or is no plan.
+        UsageError: It is a plan of leaders.
+    """
+    if not is_plan_of_replicas(path):
+        raise UsageError(f"{path} is no plan of replicas", why)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +71,6 @@ class MoveRequest:
         execute: Whether to change the cluster.
         yes: Whether to skip the confirmation.
         rate: Throttle and longest wait as typed.
-        through_controllers: Whether throttles of brokers that are down are put back by the controllers.
         elect: Whether preferred leaders that the plan changes are elected at the end.
         keep_cordon: Whether brokers that the plan drains stay cordoned.
     """
@@ -63,7 +81,6 @@ class MoveRequest:
     execute: bool
     yes: bool = False
     rate: RateOptions = field(default_factory=RateOptions)
-    through_controllers: bool = False
     elect: bool = True
     keep_cordon: bool = False
 
@@ -79,8 +96,13 @@ def refuse_other_options(options: Mapping[str, object], kind: str) -> None:
         raise UsageError(f"{given[0]} is not for a plan of {kind}", "", "leave it out")
 
 
-def run_of(request: MoveRequest, *, needs_throttle: bool = True) -> MoveOptions:
+def run_of(rate: RateOptions, *, needs_throttle: bool, through_controllers: bool = False) -> MoveOptions:
     """Options of a run, from those that were typed.
+
+    Args:
+        rate: Throttle and longest wait as typed.
+        needs_throttle: Whether a throttle has to be given.
+        through_controllers: Whether throttles of brokers that are down are put back by the controllers.
 
     Raises:
         UsageError: No throttle was given and one has to be, or one cannot be read.
@@ -88,15 +110,15 @@ def run_of(request: MoveRequest, *, needs_throttle: bool = True) -> MoveOptions:
     from commands.shared.values import parse_duration
     from kreplica.execution.moves.session import MoveOptions
 
-    if request.execute and needs_throttle and request.rate.throttle is None:
+    if needs_throttle and rate.throttle is None:
         raise UsageError(
             "a plan of replicas is carried out under a throttle",
             "--throttle is not given",
             "give --throttle 50MB for each broker, --throttle auto or --throttle none",
         )
-    options = MoveOptions(throttle=_throttle(request.rate), tell=tell, through_controllers=request.through_controllers)
-    if request.rate.max_wait is not None:
-        options = replace(options, max_wait=parse_duration(request.rate.max_wait, "--max-wait", least=1.0))
+    options = MoveOptions(throttle=_throttle(rate), tell=tell, through_controllers=through_controllers)
+    if rate.max_wait is not None:
+        options = replace(options, max_wait=parse_duration(rate.max_wait, "--max-wait", least=1.0))
     return options
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from commands.rebalance.moves import MoveRequest
     from commands.shared.printing.output import OutputFormat
     from kreplica.config.handle import ClusterHandle
+    from kreplica.execution.moves.session import MoveOptions
     from kreplica.execution.rebalance.outcome import PlanOutcome
 
 
@@ -67,13 +68,16 @@ def rollback(
     from kreplica.execution.rebalance.rollback import rebalance_rollback
 
     asked_pace = pace.pace()
-    handle = one_cluster(sources.handles(), execute=execute)
-    connection_options = sources.again_live(handle.name)
     if moves.is_plan_of_replicas(plan):
         moves.refuse_other_options(pace.given() | {"--allow-reorder": allow_reorder}, "replicas")
+        run = moves.run_of(rate, needs_throttle=execute)
+        handle = one_cluster(sources.handles(), execute=execute)
+        connection_options = sources.again_live(handle.name)
         request = moves.MoveRequest(plan, handle, connection_options, execute, yes, rate, elect=elect)
-        _move_back(request, output)
+        _move_back(request, run, output)
     moves.refuse_other_options(rate.given() | {"--no-elect": not elect}, "leaders")
+    handle = one_cluster(sources.handles(), execute=execute)
+    connection_options = sources.again_live(handle.name)
     asked = PlanRun(plan, handle, connection_options, yes=yes)
     with asked.explained():
         options = asked.options(asked_pace)
@@ -81,15 +85,15 @@ def rollback(
     answer_rollback(outcome, "rollback", output, handle, connection_options)
 
 
-def _move_back(request: MoveRequest, output: OutputFormat | None) -> NoReturn:
+def _move_back(request: MoveRequest, run: MoveOptions, output: OutputFormat | None) -> NoReturn:
     """Rolls back a plan of replicas and exits."""
     from functools import partial
 
-    from commands.rebalance.moves import answer_moves, carried_out, run_of
+    from commands.rebalance.moves import answer_moves, carried_out
     from kreplica.execution.moves.carrying_out import moves_rollback
 
     work = partial(moves_rollback, request.handle, request.path, execute=request.execute)
-    answer_moves(carried_out(request, run_of(request), work), "rollback", output, request)
+    answer_moves(carried_out(request, run, work), "rollback", output, request)
 
 
 def answer_rollback(
@@ -110,15 +114,16 @@ def answer_rollback(
     """
     from commands.rebalance.answer import emit_plan
     from kreplica.execution.rebalance.rows import IMPOSSIBLE
+    from kreplica.model.wording.words import counted
 
     counts, executed = outcome.rollback_counts, outcome.executed
-    total = counts.total()
+    leaders = counted(counts.total(), "former leader")
     back, left = counts["done"] + counts["already"], counts["pending"] + counts["under-way"]
     failed, impossible = counts["failed"], counts[IMPOSSIBLE]
     if executed or not left:
-        verdict = f"{back} of {total} former leaders brought back, {failed} failed, {impossible} cannot be brought back"
+        verdict = f"{back} of {leaders} brought back, {failed} failed, {impossible} cannot be brought back"
     else:
-        verdict = f"{left} of {total} former leaders can be brought back; nothing was changed"
+        verdict = f"{left} of {leaders} can be brought back; nothing was changed"
     again = "resume" if executed or command == "resume" else "rollback"
     flags = " --execute" if again == "resume" else " --execute --allow-reorder"
     line = plan_line(outcome.state.path, again, connection_options, handle) + flags

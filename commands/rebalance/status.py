@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from commands.rebalance.moves import MoveRequest
     from commands.shared.printing.output import OutputFormat
     from kreplica.config.handle import ClusterHandle
+    from kreplica.execution.moves.session import MoveOptions
     from kreplica.execution.rebalance.outcome import PlanOutcome
 
 
@@ -57,8 +58,9 @@ def status(sources: SourceOptions, plan: PlanArgument, output: OutputOption = No
     from commands.rebalance.answer import emit_plan
     from kreplica.execution.rebalance.status import rebalance_status
 
+    of_replicas = moves.is_plan_of_replicas(plan)
     handle = one_cluster(sources.handles(), execute=False)
-    if moves.is_plan_of_replicas(plan):
+    if of_replicas:
         from kreplica.execution.moves.carrying_out import moves_status
 
         request = moves.MoveRequest(plan, handle, sources.again_live(handle.name), execute=False)
@@ -114,29 +116,30 @@ def cancel(
     from commands.rebalance import moves
     from commands.rebalance.answer import emit_plan
     from kreplica.execution.rebalance.status import rebalance_cancel
+    from kreplica.model.wording.words import are, counted
 
     if moves.is_plan_of_replicas(plan):
+        run = moves.run_of(rate, needs_throttle=False)
         handle = one_cluster(sources.handles(), execute=execute)
         connection_options = sources.again_live(handle.name)
         request = moves.MoveRequest(plan, handle, connection_options, execute, yes, rate)
-        _stop_moving(request, output, in_flight=in_flight)
+        _stop_moving(request, run, output, in_flight=in_flight)
     moves.refuse_other_options({"--in-flight": in_flight} | rate.given(), "leaders")
     outcome = rebalance_cancel(plan, execute=execute)
-    dropped, total = outcome.counts["dropped" if execute else "pending"], len(outcome.rows)
-    verdict = f"{dropped} of {total} planned changes are dropped"
-    if not execute:
-        verdict = f"{dropped} of {total} planned changes would be dropped; nothing was noted"
+    dropped = outcome.counts["dropped" if execute else "pending"]
+    verdict = f"{dropped} of {counted(len(outcome.rows), 'planned change')}"
+    verdict += f" {are(dropped)} dropped" if execute else " would be dropped; nothing was noted"
     lines = [plan_line(plan, "cancel", "--execute")] if dropped and not execute else []
     emit_plan(outcome, "cancel", output, verdict=verdict, next_lines=lines, left=bool(dropped))
 
 
-def _stop_moving(request: MoveRequest, output: OutputFormat | None, *, in_flight: bool) -> NoReturn:
+def _stop_moving(request: MoveRequest, run: MoveOptions, output: OutputFormat | None, *, in_flight: bool) -> NoReturn:
     """Cancels a plan of replicas and exits."""
     from functools import partial
 
-    from commands.rebalance.moves import answer_moves, carried_out, run_of
+    from commands.rebalance.moves import answer_moves, carried_out
     from kreplica.execution.moves.carrying_out import moves_cancel
 
     work = partial(moves_cancel, request.handle, request.path, in_flight=in_flight, execute=request.execute)
-    outcome = carried_out(request, run_of(request, needs_throttle=False), work)
+    outcome = carried_out(request, run, work)
     answer_moves(outcome, "cancel", output, request)

@@ -46,12 +46,10 @@ def throttle(
     """
     from commands.rebalance import moves
     from commands.shared.printing.output import Answer, emit
-    from kreplica.errors import UsageError
     from kreplica.execution.moves.rate_request import RateRow, rebalance_throttle
 
     wanted = parse_rate(rate, "--rate")
-    if not moves.is_plan_of_replicas(plan):
-        raise UsageError(f"{plan} is no plan of replicas", "only their moves have a throttle")
+    moves.require_plan_of_replicas(plan, "only their moves have a throttle")
     found = rebalance_throttle(plan, wanted)
     answer = Answer(
         command="rebalance-throttle",

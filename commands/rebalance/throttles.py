@@ -57,8 +57,8 @@ def throttles(
     from commands.shared.printing.output import Answer, cluster_object, emit
     from kreplica.execution.moves.throttles.leftover import ThrottleChoice, ThrottleRow, rebalance_throttles
 
-    handle = one_cluster(sources.handles(), execute=execute)
     choice = ThrottleChoice(parse_ids(broker or ()), frozenset(topic or ()), default)
+    handle = one_cluster(sources.handles(), execute=execute)
     found = rebalance_throttles(handle, choice, execute=execute, confirm=partial(confirm, handle, yes=yes))
     states = [row.state for row in found.rows]
     answer = Answer(

@@ -41,9 +41,11 @@ def verify(sources: SourceOptions, plan: PlanArgument, output: OutputOption = No
     """
     from msgspec import to_builtins
 
+    from commands.rebalance.moves import require_plan_of_replicas
     from commands.shared.printing.output import Answer, cluster_object, emit
     from kreplica.execution.rebalance.verify import PlanFault, rebalance_verify
 
+    require_plan_of_replicas(plan, "only their plans carry a certificate")
     handle = one_cluster(sources.handles(), execute=False)
     found = rebalance_verify(handle, plan)
     answer = Answer(

@@ -55,10 +55,13 @@ def next_wave(
     from commands.shared.printing.output import emit
     from commands.shared.printing.progress import Progress
     from kreplica.execution.roll.next_wave import roll_next
+    from kreplica.execution.roll.plan import read_roll
 
+    pause = parse_duration(settle, "--settle")
+    read_roll(plan)
     handle = one_cluster(sources.handles(), "a plan is of one cluster")
     with Progress() as progress:
-        found = roll_next(handle, plan, done=done, settle=parse_duration(settle, "--settle"), report=progress.say)
+        found = roll_next(handle, plan, done=done, settle=pause, report=progress.say)
     emit(_answer(found), output, lambda console: show_next(found, sources, console))
     raise typer.Exit(found.exit_code)
 

@@ -67,8 +67,9 @@ def plan(
     from kreplica.execution.roll.planning import roll_plan
 
     options = RollOptions(Accept.rf_one in (accept or ()), accept_topic, one_rack_at_a_time, max_per_wave)
+    nodes = parse_ids(broker or ())
     handle = one_cluster(sources.handles(), "a plan is of one cluster")
-    planned = roll_plan(handle, parse_ids(broker or ()), options, out=out, force=force)
+    planned = roll_plan(handle, nodes, options, out=out, force=force)
     emit(_answer(planned, out), output, lambda console: show_plan(planned, out, sources, console))
     raise typer.Exit(planned.exit_code)
 

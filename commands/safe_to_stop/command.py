@@ -68,13 +68,13 @@ def safe_to_stop(
     brokers, racks = parse_ids(broker or (), "BROKER"), rack or []
     if not brokers and not racks:
         raise UsageError("no broker is named", fix="give ids, or --rack")
-    handle = one_cluster(sources.handles(), "brokers are stopped in one cluster at a time")
     patience = 0.0 if wait is None else parse_duration(wait, "--wait")
-    if patience and handle.dump is not None:
-        raise UsageError("--wait does not go with a dump", "a dump does not change")
     accepted = _accepted(accept or (), accept_topic)
     pause = parse_duration(settle, "--settle")
     age = parse_duration(max_age, "--max-age")
+    handle = one_cluster(sources.handles(), "brokers are stopped in one cluster at a time")
+    if patience and handle.dump is not None:
+        raise UsageError("--wait does not go with a dump", "a dump does not change")
     with Progress() as progress:
         verdict = stop_gate.safe_to_stop(
             handle,

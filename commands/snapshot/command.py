@@ -71,13 +71,12 @@ def snapshot(
     from commands.snapshot.progress import progress
     from kreplica.monitoring.snapshots.taking import take_snapshots
 
+    place = place_for_files(out, "--out")
     handles = sources.handles()
     done: list[TakenSnapshot] = []
     try:
         with progress(len(handles), done) as seen:
-            found = take_snapshots(
-                handles, place_for_files(out, "--out"), jobs=jobs, wanted=_wanted(extras or ()), seen=seen
-            )
+            found = take_snapshots(handles, place, jobs=jobs, wanted=_wanted(extras or ()), seen=seen)
     except KeyboardInterrupt:
         written = sum(one.manifest is not None for one in done)
         print_err(f"{written} of {len(handles)} snapshots were written to {out}, each whole")
@@ -97,13 +96,14 @@ def _wanted(extras: Sequence[Extra]) -> Facet:
 def _show(found: TakenSnapshots, answer: Answer[SnapshotRow], out: str, console: Console) -> None:
     from commands.shared.printing.screen import print_lines, print_rows, utc
     from commands.shared.values import size_words
+    from kreplica.model.wording.words import counted
     from kreplica.monitoring.snapshots.taking import SnapshotRow
 
     written, partial, failed = found.counts.values()
     written += partial
     tail = "".join([f", {partial} partial" if partial else "", f", {failed} failed" if failed else ""])
     verdict = "INCOMPLETE" if tail else "OK"
-    print_out(f"{verdict} {written} of {len(found.taken)} snapshots written to {out}{tail}")
+    print_out(f"{verdict} {written} of {counted(len(found.taken), 'snapshot')} written to {out}{tail}")
     cells = {"taken_at": lambda text: utc(datetime.fromisoformat(text)), "bytes": size_words}
     print_rows(console, SnapshotRow, answer.rows, cells=cells)
     print_lines(console, "next", [f"kreplica audit {shlex.quote(out)}"] * bool(written), whole=True)

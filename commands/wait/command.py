@@ -104,8 +104,8 @@ def wait(
     if goal is For.in_sync and not broker:
         raise UsageError("--for in-sync needs a broker", "which one is waited for?", "give --broker ID")
     patience = parse_duration(timeout, "--timeout")
-    handle = one_cluster(sources.handles(), "one cluster is waited for at a time")
     age = parse_duration(max_age, "--max-age")
+    handle = one_cluster(sources.handles(), "one cluster is waited for at a time")
     outcome = _wait(handle, question, patience, age)
     connection_options = sources.again(outcome.snapshot.name)
     emit(_answer(question, outcome), output, lambda console: _show(question, outcome, connection_options, console))

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from kreplica.errors import InputError, UsageError, os_reason
-from kreplica.system.durable_files import write_whole
+from kreplica.errors import InputError, os_reason
+from kreplica.system.output_files import write_output
 from kreplica.system.untrusted_files import MalformedError, decode_json, input_limit, read_whole
 
 
@@ -42,12 +42,7 @@ def write_document(document: Mapping[str, Any], path: Path, *, replace: bool = F
 
     digest = digest_of(document)
     content = msgspec.json.format(msgspec.json.encode({**document, "digest": digest}), indent=1) + b"\n"
-    try:
-        write_whole(path, content, replace=replace)
-    except FileExistsError:
-        raise UsageError(f"{path} is there already", "a plan is not overwritten unasked", "give --force") from None
-    except OSError as error:
-        raise UsageError(f"cannot write {path}", os_reason(error)) from None
+    write_output(path, content, replace=replace)
     return digest
 
 
@@ -63,11 +58,27 @@ def read_document(path: Path, schema: str, remake: str) -> tuple[dict[str, Any],
         InputError: It cannot be read, is another document, is damaged, was edited, or is of another version.
     """
     document = _document(path, remake)
-    _check_schema(path, document, schema, remake)
+    _check_schema(path, document, (schema,), remake)
     digest = document.pop("digest", None)
     if digest != digest_of(document):
         raise InputError(str(path), "", "its digest does not match: it was edited or damaged after it was made", remake)
     return document, str(digest)
+
+
+def read_schema(path: Path, schemas: Sequence[str], remake: str) -> str:
+    """Reads the schema of a document and checks no more of it.
+
+    Args:
+        path: The file.
+        schemas: Schemas that it may have, with their versions.
+        remake: How to make it again, for the message of a refusal.
+
+    Raises:
+        InputError: It cannot be read, is another document, or is of another version.
+    """
+    document = _document(path, remake)
+    _check_schema(path, document, schemas, remake)
+    return str(document["schema"])
 
 
 def decode_document(path: Path, document: Mapping[str, Any], kind: type[Any], remake: str) -> Any:
@@ -107,12 +118,14 @@ def _not_json(path: Path, error: Exception, remake: str) -> InputError:
     return InputError(str(path), f"byte {found[1]}" if found else "", f"not JSON, {reason}", remake)
 
 
-def _check_schema(path: Path, document: Mapping[str, Any], wanted: str, remake: str) -> None:
+def _check_schema(path: Path, document: Mapping[str, Any], wanted: Sequence[str], remake: str) -> None:
     schema = document.get("schema")
-    if schema == wanted:
+    if schema in wanted:
         return
-    family = re.escape(wanted.rpartition("/")[0])
-    if isinstance(schema, str) and re.fullmatch(rf"{family}/v\d+", schema):
-        raise InputError(str(path), "", f"its schema is {schema}, this kreplica reads {wanted}", "use a newer kreplica")
+    families = "|".join(re.escape(one.rpartition("/")[0]) for one in wanted)
+    if isinstance(schema, str) and re.fullmatch(rf"({families})/v\d+", schema):
+        reason = f"its schema is {schema}, this kreplica reads {' and '.join(wanted)}"
+        raise InputError(str(path), "", reason, "use a newer kreplica")
+    expected = " or ".join(map(repr, wanted))
     found = f"schema {schema!r}" if schema is not None else "no schema"
-    raise InputError(str(path), "", f"expected schema {wanted!r}, found {found}: not a plan of kreplica", remake)
+    raise InputError(str(path), "", f"expected schema {expected}, found {found}: not a plan of kreplica", remake)

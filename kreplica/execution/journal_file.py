@@ -17,6 +17,7 @@ from typing import ClassVar, Generic, TypeVar
 
 from kreplica.errors import ChangeRefusedError, InputError, KreplicaError, UsageError, os_reason
 from kreplica.system.durable_files import move, sync, sync_folder
+from kreplica.system.output_files import require_free
 from kreplica.system.untrusted_files import (
     MalformedError,
     decode_json,
@@ -238,7 +239,27 @@ def clear_journal(plan_path: Path, *, force: bool) -> None:
     """
     if force:
         set_aside(plan_path)
-    elif journal_path(plan_path).exists():
+    else:
+        _require_no_journal(plan_path)
+
+
+def require_new_plan(plan_path: Path, *, force: bool) -> None:
+    """Refuses the name of a plan that is there or was begun, before a cluster is read and a plan is made.
+
+    Args:
+        plan_path: Where the plan is to be written.
+        force: Whether a plan and a journal that are there are to make room.
+
+    Raises:
+        UsageError: There is one, or there is no such folder.
+    """
+    if not force:
+        _require_no_journal(plan_path)
+    require_free(plan_path, replace=force)
+
+
+def _require_no_journal(plan_path: Path) -> None:
+    if journal_path(plan_path).exists():
         raise UsageError(f"{journal_path(plan_path)} is there already", "a plan of that name was begun", "give --force")
 
 

@@ -12,7 +12,7 @@ from kreplica.errors import InputError
 from kreplica.execution.digest import decode_document, read_document, write_document
 from kreplica.execution.plan import PRECONDITIONS, SCHEMA, STEPS, LeaderChange, PartitionFacts, Plan
 
-_REMAKE = "make it anew: kreplica rebalance leaders --out FILE, or kreplica rebalance replicas --out FILE"
+REMAKE = "make it anew: kreplica rebalance leaders --out FILE, or kreplica rebalance replicas --out FILE"
 
 
 def write_plan(plan: Plan, path: Path, *, replace: bool = False) -> str:
@@ -40,8 +40,8 @@ def read_plan(path: Path) -> tuple[Plan, str]:
     Raises:
         InputError: It cannot be read, is no plan, is damaged, was edited, or a newer kreplica made it.
     """
-    document, digest = read_document(path, SCHEMA, _REMAKE)
-    plan = decode_document(path, document, Plan, _REMAKE)
+    document, digest = read_document(path, SCHEMA, REMAKE)
+    plan = decode_document(path, document, Plan, REMAKE)
     assert isinstance(plan, Plan)
     _check_sense(path, plan)
     return plan, digest
@@ -70,7 +70,7 @@ def _check_sense(path: Path, plan: Plan) -> None:
     elif plan.inverse != tuple(step.inverse() for step in reversed(plan.steps)):
         reason = "its inverse does not undo its steps"
     if reason:
-        raise InputError(str(path), "", reason, _REMAKE)
+        raise InputError(str(path), "", reason, REMAKE)
 
 
 def _lacking(plan: Plan) -> str:

@@ -64,6 +64,7 @@ def rehearse(
     Exits 1 when a run lost acknowledged records, left some that nobody can read or broke an invariant, 2 when the plan
     or a setting cannot be used, 5 when none did as far as is known.
     """
+    from commands.rebalance.moves import require_plan_of_replicas
     from commands.rebalance.rehearse.answer import rehearse_answer
     from commands.rebalance.rehearse.screen import show
     from commands.shared.options.engine_settings import parse_settings
@@ -73,8 +74,9 @@ def rehearse(
     from commands.shared.printing.terminal import print_err
     from kreplica.execution.rehearsal.rehearse import RehearseOptions, rebalance_rehearse
 
-    handle = one_cluster(sources.handles(), execute=False)
+    require_plan_of_replicas(plan, "only their moves can be rehearsed")
     values = parse_settings(settings)
+    handle = one_cluster(sources.handles(), execute=False)
 
     def said() -> None:
         print_err("what is being played ends first")

@@ -67,8 +67,11 @@ def replicas(
     from commands.shared.printing.output import emit
     from kreplica.execution.rebalance.replicas import rebalance_replicas
     from kreplica.planner.reassignment.planning import PlanningLimits
+    from kreplica.system.output_files import require_free
 
     wanted = _wanted(reasons, scope, limits, plan)
+    if plan.svg is not None:
+        require_free(plan.svg, replace=plan.force)
     handle = one_cluster(sources.handles(), execute=False)
     found = rebalance_replicas(
         handle,
@@ -100,6 +103,8 @@ def _wanted(
                 ", ".join(reason.kind for reason in request.reasons),
                 "leave out one of them",
             )
+        if plan.svg is not None:
+            raise UsageError("--svg draws plans for a reason", "the replicas are named by a file", "leave out --svg")
         return read_reassignment_json(reasons.from_reassignment_json)
     if not request.reasons:
         raise UsageError(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from commands.rebalance.replicas.reasons import Brokers
-from commands.shared.options.common import BROKERS, LARGEST_INT32
+from commands.shared.options.common import BROKERS, LARGEST_INT32, checked_pattern
 from commands.shared.values import parse_size
 
 if TYPE_CHECKING:
@@ -38,7 +38,13 @@ class ScopeOptions:
     ] = None
     topic: Annotated[
         str | None,
-        typer.Option("--topic", rich_help_panel=SCOPE, metavar="REGEX,…", help="Only topics whose whole name matches."),
+        typer.Option(
+            "--topic",
+            rich_help_panel=SCOPE,
+            metavar="REGEX,…",
+            callback=checked_pattern,
+            help="Only topics whose whole name matches.",
+        ),
     ] = None
     exclude_topic: Annotated[
         str | None,
@@ -46,6 +52,7 @@ class ScopeOptions:
             "--exclude-topic",
             rich_help_panel=SCOPE,
             metavar="REGEX,…",
+            callback=checked_pattern,
             help="Leave out topics whose whole name matches.",
         ),
     ] = None

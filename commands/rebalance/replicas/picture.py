@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commands.shared.values import size_words
-from kreplica.errors import UsageError, os_reason
 from kreplica.model.wording.words import counted
 from kreplica.report.svg.before_after import BarRow, Bars, before_after_svg
 
@@ -20,18 +19,12 @@ def write_picture(found: PlannedReplicas, path: Path, *, replace: bool) -> None:
     """Draws a plan; a crash leaves the old file or the new one, never a part.
 
     Raises:
-        UsageError: The replicas were named, the file is there already, or it cannot be written.
+        UsageError: The file is there already, or it cannot be written.
     """
-    from kreplica.system.durable_files import write_whole
+    from kreplica.system.output_files import write_output
 
-    if found.effects is None:
-        raise UsageError("--svg draws plans for a reason", "the replicas were named by a file", "leave out --svg")
-    try:
-        write_whole(path, effects_svg(found.snapshot.label, found.effects).encode(), replace=replace)
-    except FileExistsError:
-        raise UsageError(f"{path} is there already", "it is not overwritten unasked", "give --force") from None
-    except OSError as error:
-        raise UsageError(f"cannot write {path}", os_reason(error)) from None
+    assert found.effects is not None, "the command draws plans for a reason alone"
+    write_output(path, effects_svg(found.snapshot.label, found.effects).encode(), replace=replace)
 
 
 def effects_svg(cluster: str, effects: Effects) -> str:

@@ -38,10 +38,28 @@ StdinFilenameOption = Annotated[
         help="Original path of the data on standard input; its directory names the partition.",
     ),
 ]
+
+
+def checked_pattern(text: str | None) -> str | None:
+    """The value of an option that names topics by a regular expression, checked before anything else is done.
+
+    Raises:
+        UsageError: It is not a regular expression.
+    """
+    from kreplica.model.topic_pattern import topic_pattern
+
+    if text is not None:
+        topic_pattern(text)
+    return text
+
+
 TopicOption = Annotated[
     str | None,
     typer.Option(
-        "--topic", metavar="REGEX,…", help="Only topics whose whole name matches; commas separate alternatives."
+        "--topic",
+        metavar="REGEX,…",
+        callback=checked_pattern,
+        help="Only topics whose whole name matches; commas separate alternatives.",
     ),
 ]
 BROKERS = "ID,…"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from commands.shared.options.common import checked_pattern
 from kreplica.errors import UsageError
 
 if TYPE_CHECKING:
@@ -28,7 +29,9 @@ AcceptOption = Annotated[
 ]
 AcceptTopicOption = Annotated[
     str | None,
-    typer.Option("--accept-topic", metavar="REGEX,…", help="Ignore topics whose whole name matches."),
+    typer.Option(
+        "--accept-topic", metavar="REGEX,…", callback=checked_pattern, help="Ignore topics whose whole name matches."
+    ),
 ]
 """Options that name partitions that may be down while a broker is stopped; safe-to-stop and roll plan take both."""
 

@@ -148,7 +148,7 @@ def cluster_object(snapshot: ClusterSnapshot) -> dict[str, object]:
 def emit(answer: Answer[object], output: OutputFormat | None, human: Callable[[Console], None]) -> bool:
     """Prints the answer to stdout and its warnings to stderr.
 
-    Where both are one terminal, the table comes first, and a warning that it has shown is not printed again. A reader
+    Where both lead to one place, the table comes first, and a warning that it has shown is not printed again. A reader
     that goes away (``| head``) is no error: the exit code stays that of the answer.
 
     Args:
@@ -163,7 +163,7 @@ def emit(answer: Answer[object], output: OutputFormat | None, human: Callable[[C
         UsageError: stdout cannot be written, or not in this form.
     """
     table = output is None or output is OutputFormat.table
-    if table and sys.stdout.isatty() and sys.stderr.isatty():
+    if table and _one_place():
         console = stdout_console()
         reads = written(lambda: human(console))
         _warn(warning for warning in answer.warnings if warning not in lines_shown(console))
@@ -172,6 +172,16 @@ def emit(answer: Answer[object], output: OutputFormat | None, human: Callable[[C
     if output is None or output is OutputFormat.table:
         return written(lambda: human(stdout_console()))
     return written(lambda: _PRINTERS[output](answer))
+
+
+def _one_place() -> bool:
+    """True if stdout and stderr lead to a terminal, or to the same pipe or file, where one reader sees both."""
+    if sys.stdout.isatty() and sys.stderr.isatty():
+        return True
+    try:
+        return os.path.sameopenfile(sys.stdout.fileno(), sys.stderr.fileno())
+    except (OSError, ValueError):  # a stream without a file below it, as where this is called from a program
+        return False
 
 
 def _warn(warnings: Iterable[str]) -> None:

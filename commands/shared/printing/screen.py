@@ -40,11 +40,17 @@ def utc(moment: datetime) -> str:
 
 def read_at(snapshot: ClusterSnapshot) -> str:
     """The source of a snapshot and its time; of a dump its age, too."""
-    return f"{snapshot.source} at {utc(snapshot.taken_at)}{aged(snapshot, ', ')}"
+    return f"{snapshot.source} at {utc(snapshot.taken_at)}{_age(snapshot, ', ')}"
 
 
-def aged(snapshot: ClusterSnapshot, before: str = "; the dump is ") -> str:
-    """Age of a dump, after ``before``; empty for a live cluster."""
+def aged(snapshot: ClusterSnapshot) -> str:
+    """Age of a dump for the end of a verdict; empty for a live cluster, and where a gap of the snapshot tells it."""
+    from kreplica.health.gates import STALE
+
+    return "" if any(gap.kind == STALE for gap in snapshot.gaps) else _age(snapshot, "; the dump is ")
+
+
+def _age(snapshot: ClusterSnapshot, before: str) -> str:
     from kreplica.model.snapshot import utc_now
 
     age = snapshot.age_seconds(utc_now())

@@ -14,6 +14,7 @@ from kreplica.execution.rebalance.outcome import PlanOutcome, apply_outcome
 from kreplica.execution.rebalance.plan_state import PlanState, look_at_plan
 from kreplica.execution.rebalance.rollback import roll_back
 from kreplica.execution.rebalance.running import DEFAULTS, RebalanceOptions, carry_out, require_elections_allowed
+from kreplica.model.wording.words import counted
 
 if TYPE_CHECKING:
     from kreplica.config.handle import ClusterHandle
@@ -96,7 +97,7 @@ def _go_on(
     if executed:
         require_elections_allowed(handle, options)
         todo = sum(not check.already for check in left)
-        options.confirm(state.plan.cluster_id, f"run {todo} preferred leader elections")
+        options.confirm(state.plan.cluster_id, f"run {counted(todo, 'preferred leader election')}")
         work = partial(apply, allow_zookeeper_write=options.allow_zookeeper_write)
         state = carry_out(state, handle, work, options, allowed)
     return apply_outcome(state, executed=executed)

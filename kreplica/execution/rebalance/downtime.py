@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from kreplica.errors import UsageError
 from kreplica.model.wording.durations import spell_duration
-from kreplica.model.wording.words import named
+from kreplica.model.wording.words import are, named
 from kreplica.planner.reassignment.dead_brokers import dead_brokers
 from kreplica.planner.reassignment.request import Request
 from kreplica.sources.dumps.dump import read_dump
@@ -52,7 +52,7 @@ def with_dead_brokers(request: Request, snapshot: ClusterSnapshot, since: Path |
 
 
 def _are(brokers: Sequence[int]) -> str:
-    return f"{named('broker', brokers, 5)} {'is' if len(brokers) == 1 else 'are'}"
+    return f"{named('broker', brokers, 5)} {are(len(brokers))}"
 
 
 def _earlier(since: Path, now: ClusterSnapshot, seconds: float) -> list[ClusterSnapshot]:

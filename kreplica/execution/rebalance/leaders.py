@@ -11,7 +11,7 @@ from kreplica.errors import ChangeRefusedError, ExitCode, UsageError
 from kreplica.execution.elections import apply
 from kreplica.execution.executor import FACETS, Session
 from kreplica.execution.journal import MemoryJournal, Result
-from kreplica.execution.journal_file import clear_journal
+from kreplica.execution.journal_file import clear_journal, require_new_plan
 from kreplica.execution.plan import DEFAULT_BATCH, PartitionKey, Plan, plan_leaders
 from kreplica.execution.plan_file import write_plan
 from kreplica.execution.progress import replay
@@ -19,6 +19,7 @@ from kreplica.execution.rebalance.rows import ElectionRow
 from kreplica.execution.rebalance.running import DEFAULTS, RebalanceOptions, require_elections_allowed
 from kreplica.model.selection import select
 from kreplica.model.snapshot import utc_now
+from kreplica.model.wording.words import counted
 from kreplica.monitoring.clusters import Reading, read_clusters
 from kreplica.planner.preferred_leaders import Election, plan_elections
 from kreplica.sources import Facet
@@ -119,6 +120,8 @@ def rebalance_leaders(
         UnreachableError: The cluster did not answer before anything was begun.
     """
     require_one_way(execute=execute, out=out)
+    if out is not None:
+        require_new_plan(out, force=force)
     reading = read_clusters((handle,), Facet.LOG_DIRS | (FACETS if execute else Facet.PARTITIONS))
     snapshot = reading.snapshots[0]
     elections = plan_elections(select(snapshot, topics=topics, exclude_internal=exclude_internal))
@@ -170,7 +173,7 @@ def _confirmed_plan(
     if snapshot.cluster_id is None:
         raise ChangeRefusedError("nothing was changed", f"{handle.name} does not tell the id of its cluster")
     plan = _plan(snapshot, elections, options)
-    options.confirm(snapshot.label, f"run {len(plan.changes)} preferred leader elections")
+    options.confirm(snapshot.label, f"run {counted(len(plan.changes), 'preferred leader election')}")
     return plan
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Struct
 
 from kreplica.errors import ChangeRefusedError, ExitCode, UsageError
-from kreplica.execution.journal_file import clear_journal
+from kreplica.execution.journal_file import clear_journal, require_new_plan
 from kreplica.execution.moves.plans.change import ReplicaChange
 from kreplica.execution.moves.plans.plan import LeftOut, PlanRequest, ReplicaPlan, plan_replicas
 from kreplica.execution.moves.plans.plan_file import write_replica_plan
@@ -25,6 +25,7 @@ from kreplica.planner.reassignment.directories.changed_directory import ChangedD
 from kreplica.planner.reassignment.moves.intermediate_states import DEFAULT_MARGIN
 from kreplica.planner.reassignment.moves.order import DEFAULT_LIMITS, MoveLimits
 from kreplica.sources import Facet
+from kreplica.system.output_files import require_free
 
 if TYPE_CHECKING:
     from kreplica.config.handle import ClusterHandle
@@ -223,6 +224,10 @@ def rebalance_replicas(
         ChangeRefusedError: A plan is to be written and the cluster does not tell its id.
         UnreachableError: The cluster did not answer.
     """
+    if files.plan is not None:
+        require_new_plan(files.plan, force=files.replace)
+    if files.reassignment_json is not None:
+        require_free(files.reassignment_json, replace=files.replace)
     reading = read_clusters((handle,), FACETS | _facets_for(wanted))
     snapshot = reading.snapshots[0]
     if snapshot.cluster_id is None and files.plan is not None:

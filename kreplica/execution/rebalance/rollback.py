@@ -13,6 +13,7 @@ from kreplica.execution.rebalance.outcome import PlanOutcome, rollback_outcome
 from kreplica.execution.rebalance.plan_state import PlanState, look_at_plan
 from kreplica.execution.rebalance.running import DEFAULTS, RebalanceOptions, carry_out
 from kreplica.execution.rollback import rollback
+from kreplica.model.wording.words import counted
 
 if TYPE_CHECKING:
     from kreplica.config.handle import ClusterHandle
@@ -70,7 +71,7 @@ def roll_back(state: PlanState, handle: ClusterHandle, options: RebalanceOptions
     if executed:
         require_writable(handle)  # before anybody is asked; each request is refused, too
         require_brokers(handle)
-        options.confirm(state.plan.cluster_id, f"bring back {possible} former leaders")
+        options.confirm(state.plan.cluster_id, f"bring back {counted(possible, 'former leader')}")
         state = carry_out(state, handle, rollback, options, _require_begun)
     outcome = rollback_outcome(state, executed=executed)
     back = outcome.rollback_counts["done"] + outcome.rollback_counts["already"]

@@ -13,6 +13,7 @@ from kreplica.execution.moves.plans.plan import require_own_snapshot
 from kreplica.execution.moves.plans.plan_file import read_replica_plan
 from kreplica.execution.rebalance.replicas import FACETS
 from kreplica.model.tables.rows import Meaning
+from kreplica.model.wording.words import are, counted
 from kreplica.monitoring.clusters import Reading, read_clusters
 
 if TYPE_CHECKING:
@@ -103,8 +104,9 @@ def _require_not_begun(snapshot: ClusterSnapshot, plan: ReplicaPlan) -> None:
         rows = zip(*(snapshot.replicas[name].to_list() for name in names), strict=True)
         made += sum(tuple(one[:4]) in goals and not one[4] for one in rows)
     if made:
+        changes = counted(len(plan.changes) + len(plan.changed_directories), "change")
         raise UsageError(
-            f"{made} of {len(plan.changes) + len(plan.changed_directories)} changes of the plan are made already",
+            f"{made} of {changes} of the plan {are(made)} made already",
             "it was proven for the cluster as it was before",
             "name a snapshot of then: --dump PATH",
         )

@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import Struct
 
 from kreplica.errors import ExitCode, UsageError
-from kreplica.execution.journal_file import clear_journal
+from kreplica.execution.journal_file import clear_journal, require_new_plan
 from kreplica.execution.roll.plan import RollDraft, RollOptions, RollPlan, plan_roll, restartable_nodes, write_roll
 from kreplica.health.gates import Freshness
 from kreplica.model.selection import brokers_named
@@ -135,6 +135,8 @@ def roll_plan(
     Raises:
         UsageError: There is no such broker, or the plan cannot be written.
     """
+    if out is not None:
+        require_new_plan(out, force=force)
     reading = read_clusters((handle,), FACETS, Freshness())
     snapshot = reading.snapshots[0]
     nodes = brokers_named(snapshot, brokers, ()) or restartable_nodes(snapshot)

@@ -82,7 +82,7 @@ def test_a_plan_is_not_overwritten_unasked(kreplica: Any, dump: Any, plan: Path)
     again = ["rebalance", "leaders", "--dump", dump(), "--out", plan]
     ended = kreplica(*again)
     assert (ended.code, plan.read_bytes()) == (2, before)
-    assert ended.err == f"error: {plan} is there already; a plan is not overwritten unasked; give --force\n"
+    assert ended.err == f"error: {plan} is there already; it is not overwritten unasked; give --force\n"
     note(plan, *begun(0, 1))
     assert kreplica(*again, "--force").code == 0
     assert plan.read_bytes() != before
@@ -189,7 +189,7 @@ def test_a_plan_that_was_begun_is_resumed_not_applied(kreplica: Any, dump: Any, 
     )
     ended = kreplica("rebalance", "resume", plan, "--dump", now)
     assert ended.code == 0
-    assert "DRY RUN 1 of 3 planned elections are left to run; nothing was changed\n" in ended.out
+    assert "DRY RUN 1 of 3 planned elections is left to run; nothing was changed\n" in ended.out
     assert ended.out.endswith(f"next     kreplica rebalance resume {plan} --bootstrap-server HOST:PORT --execute\n")
 
 

@@ -162,7 +162,7 @@ def test_ctrl_c_gives_what_was_played_so_far(terminal: Any, plan: str) -> None:
     child.sendintr()
     child.expect("what is being played ends first")
     child.expect("INCOMPLETE")
-    child.expect("of 5000 runs were played")
+    child.expect("of 5000 runs played")
     told = child.read()
     child.close()
     assert child.exitstatus == 5

@@ -171,7 +171,7 @@ def test_a_plan_that_was_carried_out_is_proven_of_the_cluster_before(
     write_snapshot(replace(snapshot, partitions=Table.from_rows(PARTITIONS, rows)), after)
     capsys.readouterr()
     assert run(["rebalance", "verify", str(plan), "--dump", str(after)]) == 2
-    assert "error: 1 of 2 changes of the plan are made already; it was proven for" in capsys.readouterr().err
+    assert "error: 1 of 2 changes of the plan is made already; it was proven for" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

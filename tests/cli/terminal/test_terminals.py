@@ -175,3 +175,21 @@ def test_a_warning_that_the_screen_shows_is_not_printed_again(terminal: Any, kre
     assert "warning:" not in shown.before
     apart = kreplica(*words)
     assert "warning: brokers' settings unavailable: 13 rules skipped\n" in apart.err, "stderr goes elsewhere"
+
+
+# what is told twice
+
+
+def test_stdout_and_stderr_in_one_pipe_tell_a_warning_once(process: Any) -> None:
+    words = ("recommend", "--dump", str(TEXT), "--exit-zero")
+    warnings = process(*words, stdout=subprocess.DEVNULL).communicate(timeout=60)[1].decode().splitlines()
+    assert len(warnings) > 1
+    told = process(*words, stderr=subprocess.STDOUT).communicate(timeout=60)[0].decode()
+    assert [told.count(line.removeprefix("warning: ")) for line in warnings] == [1] * len(warnings)
+    assert told.startswith("WARNING "), "the table comes first"
+
+
+def test_an_old_dump_tells_its_age_once(kreplica: Any) -> None:
+    """The verdict gives the age of a dump, except of one too old, whose age stands among what is missing."""
+    waited = kreplica("wait", "--for", "no-under-replicated", "--dump", "sample")
+    assert re.findall(r"the dump is .+ old", waited.out) == [waited.err.split(": ")[1].split(",")[0]]

@@ -7,16 +7,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kreplica.errors import InputError, os_reason
-from kreplica.execution.digest import decode_document, read_document, write_document
+from kreplica.errors import InputError
+from kreplica.execution.digest import decode_document, read_document, read_schema, write_document
 from kreplica.execution.moves.plans.change import ReplicaChange
 from kreplica.execution.moves.plans.plan import SCHEMA, ReplicaPlan
+from kreplica.execution.plan import SCHEMA as SCHEMA_OF_LEADERS
 from kreplica.execution.plan import PartitionFacts, PlanKind
+from kreplica.execution.plan_file import REMAKE
 from kreplica.planner.reassignment.directories.changed_directory import ChangedDirectory
 from kreplica.planner.reassignment.moves.intermediate_states import DEFAULT_MARGIN
 from kreplica.planner.reassignment.moves.order import DEFAULT_LIMITS
-from kreplica.system.untrusted_files import MalformedError, decode_json, input_limit, read_whole
 
+_KINDS = {SCHEMA_OF_LEADERS: PlanKind.LEADERS, SCHEMA: PlanKind.REPLICAS}
 _WITHIN = "changed_directories"
 _LIMITS_WITHIN = {
     "bytes_per_directory": DEFAULT_LIMITS.bytes_per_directory,
@@ -66,19 +68,12 @@ def read_replica_plan(path: Path) -> tuple[ReplicaPlan, str]:
 
 
 def plan_kind(path: Path) -> PlanKind:
-    """Kind of the plan in a file, by its schema; of leaders where it is no plan at all, whose reader says what it is.
+    """Kind of the plan in a file, by its schema.
 
     Raises:
-        InputError: It cannot be read.
+        InputError: It cannot be read, or is no plan.
     """
-    try:
-        document = decode_json(read_whole(path, input_limit()))
-    except OSError as error:
-        raise InputError(str(path), "", os_reason(error)) from None
-    except MalformedError:
-        return PlanKind.LEADERS
-    replicas = isinstance(document, dict) and document.get("schema") == SCHEMA
-    return PlanKind.REPLICAS if replicas else PlanKind.LEADERS
+    return _KINDS[read_schema(path, tuple(_KINDS), REMAKE)]
 
 
 def _nonsense(plan: ReplicaPlan) -> str:

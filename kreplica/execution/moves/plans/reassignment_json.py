@@ -14,9 +14,9 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from kreplica.errors import InputError, UsageError, os_reason
+from kreplica.errors import InputError, os_reason
 from kreplica.model.topic_pattern import is_topic_name
-from kreplica.system.durable_files import write_whole
+from kreplica.system.output_files import write_output
 from kreplica.system.untrusted_files import MalformedError, decode_json, input_limit, read_whole
 
 VERSION = 1
@@ -124,9 +124,4 @@ def write_reassignment_json(
         for (topic, number), brokers in replicas.items()
     ]
     content = msgspec.json.encode({"version": VERSION, "partitions": partitions}) + b"\n"
-    try:
-        write_whole(path, content, replace=replace)
-    except FileExistsError:
-        raise UsageError(f"{path} is there already", "it is not overwritten unasked", "give --force") from None
-    except OSError as error:
-        raise UsageError(f"cannot write {path}", os_reason(error)) from None
+    write_output(path, content, replace=replace)

@@ -78,7 +78,7 @@ def test_nothing_of_a_plan_is_done_when_any_of_it_has_drifted(cluster: PaperClus
     before = cluster.rows()
     code, out, _ = rebalance("apply", "--execute")
     assert code == 4
-    assert "REFUSED 1 of 2 planned elections no longer fit the cluster; nothing was changed" in out
+    assert "REFUSED 1 of 2 planned elections no longer fits the cluster; nothing was changed" in out
     assert cluster.rows() == before
     assert not Path("plan.json.journal").exists()
 

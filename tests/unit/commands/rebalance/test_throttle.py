@@ -16,9 +16,8 @@ from plans.moved import OPTIONS, Moved
 
 import kreplica as library
 from commands.main import run
-from commands.rebalance.moves import MoveRequest, run_of
+from commands.rebalance.moves import run_of
 from commands.rebalance.options import RateOptions
-from kreplica.config.handle import ClusterHandle
 from kreplica.errors import UsageError
 from kreplica.execution.moves import rate_request
 from kreplica.execution.moves.rate_request import requests_of
@@ -115,8 +114,7 @@ def test_no_run_and_no_rate(moved: Moved, throttle: Throttle) -> None:
 
 
 def typed(throttle: str | None, least: str | None = None, most: str | None = None) -> Any:
-    handle = ClusterHandle("test", "127.0.0.1:1")
-    return run_of(MoveRequest(Path("plan.json"), handle, "", True, True, RateOptions(throttle, least, most))).throttle
+    return run_of(RateOptions(throttle, least, most), needs_throttle=True).throttle
 
 
 @pytest.mark.parametrize(
