@@ -1,14 +1,13 @@
-"""Events as rows of plain values, and back: the JSON of a run contains the whole run."""
+"""Events as rows of plain values: the JSON of a run contains the whole run."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum, StrEnum
 from typing import Any
 
 from kreplica.engine.settings import MICROSECONDS
-from kreplica.engine.trace import KINDS, Event, Kind, Record, fields_of
+from kreplica.engine.trace import Event, Kind, Record, fields_of
 
 Row = dict[str, Any]
 
@@ -27,16 +26,6 @@ def event_row(event: Event) -> Row:
     return row | dict(zip(MESSAGE_COLUMNS, told, strict=True))
 
 
-def event_of(row: Mapping[str, Any]) -> Event:
-    """Returns the event of a row, as every fold but the trace's hash takes it."""
-    time = _microseconds(row["time_ms"])
-    if row["kind"] == Kind.MESSAGE:
-        values = (row["sender"], _microseconds(row["sent_ms"]), row["message"], _tuples(row["carries"]))
-    else:
-        values = tuple(_value(name, row["values"][name]) for name in KINDS[row["kind"]].fields)
-    return Event(time, row["kind"], row["node"], values)
-
-
 def plain(value: object) -> Any:
     """Returns a value of the simulator as JSON has it: by names if it has names, error codes by theirs."""
     if isinstance(value, Enum):
@@ -51,17 +40,3 @@ def plain(value: object) -> Any:
     if isinstance(value, tuple | list | set | frozenset):
         return [plain(one) for one in value]
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
-
-
-def _microseconds(milliseconds: float) -> int:
-    return round(milliseconds * MICROSECONDS)
-
-
-def _value(name: str, value: Any) -> Any:
-    if name == "records":
-        return tuple(Record(**{field: _tuples(one) for field, one in record.items()}) for record in value)
-    return _tuples(value)
-
-
-def _tuples(value: Any) -> Any:
-    return tuple(_tuples(one) for one in value) if isinstance(value, list) else value

@@ -126,10 +126,6 @@ class Scenario:
         below = [case for case in same if case.holds_for(asked)]
         return max(below, key=lambda case: order_of(version_named(case.version))) if below else None
 
-    def is_as_it_is(self, settings: Mapping[str, Value]) -> bool:
-        """True if settings are the scenario's own."""
-        return not self._other_than_own(settings)
-
     def _other_than_own(self, settings: Mapping[str, Value]) -> dict[str, Value]:
         return {name: value for name, value in settings.items() if not self._has_already(name, value)}
 

@@ -59,23 +59,6 @@ def to_arrow(table: Table, *, by_dictionary: bool = False) -> pa.Table:
     return pa.Table.from_arrays(arrays, schema=schema)
 
 
-def from_arrow(schema: TableSchema, arrow: pa.Table, source: str) -> Table:
-    """The table that an Arrow table holds, its rows in the same order.
-
-    Columns that the schema does not name are ignored; absent ones that may be null are null.
-
-    Args:
-        schema: What the rows are.
-        arrow: The rows; strings may come by dictionary, integers in any width that holds them.
-        source: File name for errors.
-
-    Raises:
-        InputError: A column is absent, of another type, or null where it may not be.
-    """
-    check_columns(schema, arrow.schema.names, source)
-    return Table(schema, read_columns(schema.fields, arrow, source))
-
-
 def read_columns(fields: Sequence[Field], arrow: pa.Table, source: str) -> dict[str, Column]:
     """Columns of an Arrow table; null where it lacks one.
 

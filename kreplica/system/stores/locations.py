@@ -6,14 +6,11 @@ import errno
 import os
 import stat
 from bisect import bisect_left
-from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 from urllib.parse import unquote, urlsplit
 
 from kreplica.errors import UsageError
-from kreplica.system.pool import all_results
 from kreplica.system.stores.s3 import SCHEME, S3Place, S3Storage
 from kreplica.system.stores.storage import LocalStorage, Storage
 from kreplica.system.untrusted_files import read_whole
@@ -126,15 +123,3 @@ def is_file(place: Place) -> bool:
         except FileNotFoundError:
             return False
     return os.path.isfile(place)  # noqa: PTH113 - reading tells why one cannot be looked at
-
-
-def all_on_disk(storage: Storage, paths: Sequence[str]) -> list[Path]:
-    """Files of this machine with the contents of these files, in their order; copies are made side by side.
-
-    Raises:
-        OSError: One is not there.
-        UnreachableError: An object store does not answer.
-    """
-    if isinstance(storage, S3Storage):
-        return all_results([partial(storage.on_disk, path) for path in paths], COPIES_AT_ONCE)
-    return [storage.on_disk(path) for path in paths]

@@ -138,7 +138,8 @@ def test_the_svg_is_a_picture_of_the_run(kreplica: Kreplica, tmp_path: Path) -> 
 
 
 def test_the_picture_is_drawn_from_the_json_alone(kreplica: Kreplica, tmp_path: Path) -> None:
-    from kreplica.engine.trace_rows import event_of
+    from engine.parsed_events import event_of
+
     from kreplica.report.heading import Heading
     from kreplica.report.svg.run import run_picture
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
+from engine.parsed_events import event_of
 
 from kreplica.engine.trace import Event, Kind, fields_of
-from kreplica.engine.trace_rows import event_of, event_row
+from kreplica.engine.trace_rows import event_row
 from kreplica.report.log_strips import log_strips
 from kreplica.report.moments import moments
 from kreplica.report.space_time import space_time

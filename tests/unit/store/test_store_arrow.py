@@ -14,7 +14,7 @@ from kreplica.errors import InputError
 from kreplica.model.tables.columns import IntColumn, IntListColumn
 from kreplica.model.tables.schema import BROKERS, LOG_DIRS, PARTITIONS, TABLES, Field, Kind, TableSchema
 from kreplica.model.tables.table import Table
-from kreplica.store.arrow import arrow_schema, from_arrow, to_arrow
+from kreplica.store.arrow import arrow_schema, check_columns, read_columns, to_arrow
 
 INT32 = st.integers(-(2**31), 2**31 - 1)
 VALUES: dict[Kind, st.SearchStrategy[Any]] = {
@@ -24,6 +24,12 @@ VALUES: dict[Kind, st.SearchStrategy[Any]] = {
     Kind.STRING: st.text(max_size=8),
     Kind.INT_LIST: st.lists(INT32, max_size=5),
 }
+
+
+def from_arrow(schema: TableSchema, arrow: pa.Table, source: str) -> Table:
+    """The table that an Arrow table holds, checked and read as a file's row groups are."""
+    check_columns(schema, arrow.schema.names, source)
+    return Table(schema, read_columns(schema.fields, arrow, source))
 
 
 def _value(field: Field) -> st.SearchStrategy[Any]:

@@ -18,9 +18,9 @@ from loopback.object_store import SECRET, ObjectStore, losing_first_answers, obj
 from kreplica.errors import AuthenticationError, ConfigurationError, KreplicaError, UnreachableError, UsageError
 from kreplica.system.redaction import without_secrets
 from kreplica.system.stores import s3
-from kreplica.system.stores.locations import all_on_disk, place_of, storage_at
+from kreplica.system.stores.locations import place_of, storage_at
 from kreplica.system.stores.s3 import S3Place, S3Storage
-from kreplica.system.stores.storage import LocalStorage, put
+from kreplica.system.stores.storage import put
 
 
 @pytest.fixture(scope="module")
@@ -142,18 +142,6 @@ def test_copies_on_disk_go_with_the_storage(storage: S3Storage) -> None:
     del again
     assert not other.exists()
     assert copy.exists()
-
-
-def test_many_copies_are_made_side_by_side_and_in_order(storage: S3Storage, tmp_path: Path) -> None:
-    paths = [f"folder/{number}" for number in range(40)]
-    for path in paths:
-        storage.create(path, path.encode())
-    copies = all_on_disk(storage, [*paths, paths[0]])
-    assert [copy.read_text() for copy in copies] == [*paths, paths[0]]
-    with pytest.raises(FileNotFoundError):
-        all_on_disk(storage, ["none"])
-    (tmp_path / "a").write_text("1")
-    assert all_on_disk(LocalStorage(tmp_path), ["a"]) == [tmp_path / "a"]
 
 
 def test_a_full_disk_is_named_with_the_folder_of_the_copies(

@@ -107,12 +107,6 @@ def first_lack(partition: MovingPartition, controller: Controller, margin: int =
     return None
 
 
-def lacks_before(partition: MovingPartition, controller: Controller, margin: int = DEFAULT_MARGIN) -> Lack | None:
-    """Lack of the partition before its move, as it is or with brokers failing; None if nothing."""
-    found = _lacks(partition, controller, _before(partition, controller), margin, after=False)
-    return next((lack for _, lack in found), None)
-
-
 def _lacks(
     partition: MovingPartition, controller: Controller, state: _State, margin: int, *, after: bool
 ) -> Iterator[tuple[_State, Lack]]:

@@ -11,10 +11,8 @@ from hypothesis import strategies as st
 from kreplica.engine.rules.controller.reassignment import Awaited
 from kreplica.planner.reassignment.moves.intermediate_states import (
     Controller,
-    Lack,
     MovingPartition,
     first_lack,
-    lacks_before,
 )
 
 CONTROLLERS = [Controller(kraft=False, awaited=Awaited.TARGET), *(Controller(awaited=one) for one in Awaited)]
@@ -79,8 +77,6 @@ def test_what_is_worse_is_found_by_sets_too(
     partition = packed(before, after, isr, live, min_isr)
     worse = is_worse(before, after, isr, live, min_isr, controller.awaited, margin)
     assert (first_lack(partition, controller, margin) is not None) == worse
-    unsafe = bool(lacks(before, isr, live, min_isr, margin))
-    assert (lacks_before(partition, controller, margin) is not None) == unsafe
 
 
 def packed(
@@ -119,7 +115,6 @@ def test_a_move_that_ends_with_too_small_an_isr() -> None:
 def test_one_replica_moves_though_any_broker_that_fails_takes_it_away() -> None:
     one, other = frozenset({1}), frozenset({2})
     partition = packed(one, other, one, one | other, 1)
-    assert lacks_before(partition, Controller()) == Lack(False, (1,), True, 1)
     assert first_lack(partition, Controller()) is None
 
 
