@@ -8,7 +8,13 @@ from typing import Any
 import pytest
 from releases.kafka_classes import answers
 
-from kreplica.engine.rules.controller.broker_registration import FENCED, UNFENCED, FencedFirst, session_stands
+from kreplica.engine.rules.controller.broker_registration import (
+    FENCED,
+    UNFENCED,
+    FencedFirst,
+    session_stands,
+    tracker_place,
+)
 from kreplica.engine.settings import MICROSECONDS
 from kreplica.engine.simulator.kraft.brokers import KraftBrokers
 from kreplica.engine.simulator.kraft.quorum import Registration
@@ -89,3 +95,9 @@ class Silent:
         self.brokers = KraftBrokers(self)  # type: ignore[arg-type]
 
     def after(self, *_: Any) -> None: ...
+
+
+@pytest.mark.parametrize(("entries", "last"), [(11, 15), (12, 31), (23, 31), (24, 63), (47, 63), (48, 127)])
+def test_the_table_of_brokers_doubles_once_it_is_three_quarters_full(entries: int, last: int) -> None:
+    """ConcurrentHashMap.addCount: it grows with the entry that reaches sizeCtl, n - n / 4. The hash is 255."""
+    assert tracker_place(0, 255, entries, FencedFirst.BY_RECORD_HASH) == last
