@@ -131,7 +131,8 @@ def tracker_place(broker: int, epoch: int, entries: int, fenced_first: FencedFir
     """Returns a broker's place in the table of brokers that a controller has heard of, since 4.0.
 
     BrokerHeartbeatTracker.contactTimes, a java.util.concurrent.ConcurrentHashMap of BrokerIdAndEpoch. Of two brokers
-    with one place the one that was heard of first comes first. Epochs that a broker had before are in that table, too,
+    with one place the one that was heard of first comes first; in a table that has grown, from twelve brokers on, they
+    may be in another order, which is not modelled. Epochs that a broker had before are in that table, too,
     until a session has passed: they are left out here.
 
     Args:
