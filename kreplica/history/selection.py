@@ -38,7 +38,7 @@ from kreplica.history.months.layout import (
 )
 from kreplica.history.months.log_steps import LogStep, exact_name, times_of_steps, told_spans
 from kreplica.history.months.manifest import HistoryFile, HistoryManifest, decode_manifest
-from kreplica.history.months.month import RESTORE, Month
+from kreplica.history.months.month import RESTORE, Month, refuse_other_size
 from kreplica.history.months.observations import SCHEMA, Seen, from_table, newest_telling, times_of, told_by
 from kreplica.history.months.samples import all_samples
 from kreplica.history.tables import TABLES, HistoryTable
@@ -293,7 +293,7 @@ def choose(
     Args:
         storage: Place of the history.
         wanted: Which clusters, and which snapshots.
-        tables: Names of the tables that are going to be read: their files must be there.
+        tables: Names of the tables that are going to be read: their files must be there, and whole by their sizes.
         logs: Opens also months of which a metadata log alone tells.
     """
     return _Choice(storage, wanted, tuple(tables), logs=logs).made()
@@ -384,7 +384,7 @@ def open_month(
         storage: Place of the history.
         folder: The month's folder.
         wanted: From when to when; the cluster is not looked at.
-        tables: Names of the tables that are going to be read: their files must be there.
+        tables: Names of the tables that are going to be read: their files must be there, and whole by their sizes.
         logs: Whether it is enough that a metadata log tells of that time.
 
     Raises:
@@ -395,7 +395,7 @@ def open_month(
         return None
     place = Month(storage, manifest.cluster, manifest.month)
     for table in (OBSERVATIONS, *tables):
-        _refuse_missing(storage, folder, table, manifest)
+        _refuse_damaged(storage, folder, table, manifest)
     (file,) = manifest.of(OBSERVATIONS, WHOLE)
     seen = from_table(place.read(SCHEMA, file))
     first = -math.inf if wanted.since is None else _microseconds(wanted.since)
@@ -412,12 +412,13 @@ def _microseconds(moment: datetime) -> int:
     return (moment - _EPOCH) // timedelta(microseconds=1)
 
 
-def _refuse_missing(storage: Storage, folder: str, table: str, manifest: HistoryManifest) -> None:
-    named = [file.path for file in manifest.files if file.table == table]
-    there = {f"{folder}/{table}/{name}" for name in storage.names(f"{folder}/{table}")} if named else ()
-    for path in named:
-        if path not in there:
-            raise InputError(storage.named(path), "", "the file is not there", RESTORE)
+def _refuse_damaged(storage: Storage, folder: str, table: str, manifest: HistoryManifest) -> None:
+    named = [file for file in manifest.files if file.table == table]
+    sizes = storage.sizes(f"{folder}/{table}") if named else {}
+    for file in named:
+        if file.path not in sizes:
+            raise InputError(storage.named(file.path), "", "the file is not there", RESTORE)
+        refuse_other_size(storage.named(file.path), file, sizes[file.path])
 
 
 def newest_manifest(storage: Storage, folder: str) -> HistoryManifest | None:

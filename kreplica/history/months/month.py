@@ -306,8 +306,7 @@ class Month:
             content = self._storage.read(file.path, max(file.bytes, 1))
         except OSError as error:
             raise unreadable(name, error, RESTORE) from None
-        if len(content) != file.bytes:
-            raise InputError(name, "", f"expected {file.bytes} bytes, found {len(content)}", RESTORE)
+        refuse_other_size(name, file, len(content))
         return decode_table(schema, content, name, file.rows)[0]
 
     def write_runs(self, part: str, runs: Table, times: Integers) -> tuple[HistoryFile, ...]:
@@ -400,6 +399,18 @@ class Month:
 
 
 _FOLDERS = (OBSERVATIONS, *(table.name for table in TABLES), STEPS.name, *EXACT_TABLES)
+
+
+def refuse_other_size(name: str, file: HistoryFile, size: int) -> None:
+    """Raises InputError where a file of a month is cut, or longer than its manifest says.
+
+    Args:
+        name: The file's path as the user knows it.
+        file: As the manifest has it.
+        size: Bytes that are there.
+    """
+    if size != file.bytes:
+        raise InputError(name, "", f"expected {file.bytes} bytes, found {size}", RESTORE)
 
 
 def drop_month(storage: Storage, folder: str) -> bool:

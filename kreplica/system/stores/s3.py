@@ -118,7 +118,7 @@ class S3Storage:
         return sorted(name for name in found if name and not name.startswith("."))
 
     def sizes(self, folder: str) -> dict[str, int]:
-        """Paths of all files below a folder, hidden ones left out, with their sizes: one request for each thousand."""
+        """As Storage.sizes; one request for each thousand."""
         root = f"{self.place.prefix}/" if self.place.prefix else ""
         pages = self._pages(self._key(folder) + "/" if self._key(folder) else "")
         found = {one["Key"].removeprefix(root): one["Size"] for page in pages for one in page.get("Contents", ())}

@@ -6,6 +6,7 @@ A file is created whole or not at all, only where none is, and never changed aft
 from __future__ import annotations
 
 import os
+import stat
 import time
 from pathlib import Path
 from typing import Protocol
@@ -36,6 +37,13 @@ class Storage(Protocol):
         """Names of the files and folders in a folder, in order; none if it is not there.
 
         Raises InputError where it is there and cannot be read.
+        """
+        ...
+
+    def sizes(self, folder: str) -> dict[str, int]:
+        """Bytes of each file below a folder, by its path below the root; those of hidden names are left out.
+
+        Raises InputError where a folder is there and cannot be read.
         """
         ...
 
@@ -90,6 +98,20 @@ class LocalStorage:
         except OSError as error:
             raise unreadable(self.named(folder), error) from None
         return sorted(name for name in names if not name.startswith("."))
+
+    def sizes(self, folder: str) -> dict[str, int]:
+        """As Storage.sizes."""
+        found: dict[str, int] = {}
+        for name in self.names(folder):
+            path = f"{folder}/{name}" if folder else name
+            try:
+                status = (self._root / path).stat()
+            except FileNotFoundError:  # gone since its name was read
+                continue
+            except OSError as error:
+                raise unreadable(self.named(path), error) from None
+            found |= self.sizes(path) if stat.S_ISDIR(status.st_mode) else {path: status.st_size}
+        return found
 
     def read(self, path: str, most: int) -> bytes:
         """As Storage.read."""

@@ -143,6 +143,10 @@ def _cut(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-3])
 
 
+def _grown(path: Path) -> None:
+    path.write_bytes(path.read_bytes() + b"PAR1")
+
+
 def _newer(path: Path) -> None:
     path.write_text(path.read_text().replace('"schema_version": ', '"schema_version": 9'))
 
@@ -160,6 +164,8 @@ def _other_month(path: Path) -> None:
         ("observations/*", _cut, "bytes, found"),
         ("observations/*", Path.unlink, "the file is not there"),
         ("partitions/open-*", Path.unlink, "the file is not there"),
+        ("partitions/open-*", _cut, "bytes, found"),
+        ("partitions/open-*", _grown, "bytes, found"),
     ],
 )
 def test_a_damaged_month_is_named_and_left_out(
