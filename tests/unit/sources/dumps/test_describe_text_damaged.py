@@ -209,7 +209,7 @@ def test_the_unedited_text_is_read() -> None:
         (edited(2, "Topic: audit", "Topic: au/dit"), 2, "Topic is 'au/dit', not a topic name"),
         (edited(2, "Topic: audit", "Topic: other"), 2, "topic other under the header of topic audit .line 1"),
         (edited(2, "\tTopic: audit\t", ""), 2, "not a line that kafka-topics --describe prints"),
-        (edited(1, "PartitionCount: 2", "PartitionCount: 3"), 3, "only 2 of the 3 partitions of topic audit .line 1"),
+        (edited(1, "PartitionCount: 2", "PartitionCount: 3"), 3, "only 2 of 3 partitions of topic audit .line 1"),
         (edited(1, "PartitionCount: 2", "PartitionCount: 1"), 3, "one partition of topic audit more than its"),
         (edited(1, "PartitionCount: 2", "PartitionCount: two"), 1, "PartitionCount is 'two', not a number"),
         (edited(1, "ReplicationFactor: 3", "ReplicationFactor: 2"), 2, "has 3 replicas, but its Replication"),
