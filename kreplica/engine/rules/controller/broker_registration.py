@@ -106,9 +106,9 @@ def session_stands(fenced: bool, now: int, last_contact: int, session_timeout: i
 def stale_broker(
     now: int, last_contacts: tuple[int, ...], unfenced: int, session_timeout: int, places: tuple[int, ...]
 ) -> int:
-    """The broker to fence now, NO_BROKER if none: of those whose session is over, the one with the smallest place.
+    """The broker to fence now, NO_BROKER if none: the first whose session is over, in the order of the controller.
 
-    One at a time; the controller checks again at once. Up to 3.9 it is the one silent for longest
+    One at a time; the controller checks again at once. Up to 3.9 the first is the one silent for longest
     (BrokerHeartbeatManager.findOneStaleBroker); since 4.0 the first in a hash table, however long it has been silent
     (BrokerHeartbeatTracker.maybeRemoveExpired). The last of several is the last in the ISR, and the last leader.
 
