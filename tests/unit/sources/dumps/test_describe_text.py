@@ -321,9 +321,7 @@ def test_a_tool_that_reads_zookeeper_tells_nothing_of_reassignments() -> None:
 
 def test_headers_alone_are_refused_with_the_option_that_prints_them() -> None:
     text = (LAYOUTS / "moving" / "3.9.2--topics-with-overrides.txt").read_text(encoding="utf-8")
-    with pytest.raises(
-        InputError, match=r"only 0 of 2 partitions of topic moving.*--topics-with-overrides"
-    ) as caught:
+    with pytest.raises(InputError, match=r"only 0 of 2 partitions of topic moving.*--topics-with-overrides") as caught:
         parse(text)
     assert caught.value.position == "line 1"
 
