@@ -44,6 +44,10 @@ RELEASES: dict[str, dict[str, object]] = {
     "epoch-answers-2.0.1": {"FollowedOn": 1, "Fenced": False, "Dropped": False},
     "epoch-answers-2.1": {"FollowedOn": 0, "Fenced": True, "Dropped": False},
     "epoch-answers-2.1.1": {"FollowedOn": 0, "Fenced": True, "Dropped": True},
+    # KAFKA-10554 in 2.8, KAFKA-13141 in 2.8.1
+    "kip-320-2.1": {"OnFetch": False, "Noted": False},
+    "kip-320-3.9": {"OnFetch": True, "Noted": False},
+    "kip-320-3.9-m1": {"OnFetch": True, "Noted": True},
     # KAFKA-19233 in 4.2; KIP-1263 and KAFKA-20268 in 4.3
     "consumer-group-4.1": {"Rejoins": False, "Waits": False, "FirstEpoch": 0, "NamesTarget": False},
     "consumer-group-4.2": {"Rejoins": True, "Waits": False, "FirstEpoch": 0, "NamesTarget": False},
@@ -250,7 +254,8 @@ def of_kip320_release(row: Row) -> Asked:
         "Records": bounds["records"],
         "LastEpoch": bounds["epochs"],
     }
-    constants = constants_of(named).replace("SPECIFICATION Spec", "SPECIFICATION ReleaseSpec")
+    constants = constants_of(named | RELEASES[row["model"]])
+    constants = constants.replace("SPECIFICATION Spec", "SPECIFICATION ReleaseSpec")
     return constants, ["StrongIsr", "WeakIsr"], ""
 
 

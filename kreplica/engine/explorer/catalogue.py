@@ -49,6 +49,7 @@ ABOUT: Mapping[str, About] = {
     "kip-320": About(ONE_PARTITION, "as kip-279, and every request carries the leader epoch: since 2.1"),
     "kip-320-last-kept": About(ONE_PARTITION, "as kip-320; the last member stays in the ISR, as in Kafka since 1.1"),
     "kip-320-2.1": About(ONE_PARTITION, "by the engine's rules of 2.1: a follower joins the ISR by its own log end"),
+    "kip-320-3.9": About(ONE_PARTITION, "by the engine's rules of 3.9: as 2.1, and a follower truncates on fetch"),
     **_mutants(
         "kip-320",
         ONE_PARTITION,
@@ -59,6 +60,11 @@ ABOUT: Mapping[str, About] = {
         "a follower keeps up in any epoch",
         "a follower joins the ISR in any epoch",
         "a follower truncates as in KIP-101",
+    ),
+    **_mutants(
+        "kip-320-3.9",
+        ONE_PARTITION,
+        "a leader goes by the offset of a fetch that tells it to truncate (KAFKA-13141)",
     ),
     "async-isr": About(
         ASYNC_ISR, "a leader waits for the controller's answer to its request for another ISR (KIP-497)"

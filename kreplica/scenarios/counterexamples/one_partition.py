@@ -51,6 +51,7 @@ FLAWED = {
     "kip-320-m3": ("2.0.1", "2.1"),
     "kip-320-m6": ("2.0", "2.0.1"),
     "kip-320-m7": ("1.1", "2.1"),
+    "kip-320-3.9-m1": ("2.8.0", "2.8.1"),
 }
 """For each model the last release that it describes in what it lacks, and the one that mends that.
 
@@ -85,7 +86,8 @@ def replay_of_one_partition(model: Model, invariant: str, steps: Sequence[Taken]
     ordered = _in_natural_order(model, invariant, steps)
     if ordered[0].action.name != "elect-leader" or ordered[0].chosen != (0,):
         return None
-    asks = version_named(flawed).truncation is not Truncation.HIGH_WATERMARK
+    version = version_named(flawed)
+    asks = version.truncation is not Truncation.HIGH_WATERMARK and not version.truncate_on_fetch
     left_out = LeaveOut(brokers=tuple(range(replicas + 1, MOST_REPLICAS + 1)))
     for by_order in (False, True):
         plan = _Translation(model, ordered, asks, by_order).plan()

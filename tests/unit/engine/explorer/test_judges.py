@@ -79,13 +79,16 @@ def test_so_has_a_large_one_compiled(row: Mapping[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("row", rows("kip320_release"))
-def test_the_one_partition_of_2_1_has_the_states_that_tlc_counts(row: Mapping[str, Any]) -> None:
+def test_one_partition_of_a_release_has_the_states_that_tlc_counts(row: Mapping[str, Any]) -> None:
     bounds = dict(row["bounds"])
     model = partitions.model_of(row["model"], Bounds(last_epoch=bounds.pop("epochs"), **bounds))
-    found = plain_search.search(model, model.invariants, PLENTY)
+    found = plain_search.search(model, [*model.invariants, ANYTHING], PLENTY)
     assert found.complete
     assert (found.distinct, found.depth) == (row["distinct"], row["depth"])
-    assert (row["steps"], found.broken) == (None, {})
+    steps = {name: len(way) - 1 for name, way in found.broken.items()}
+    assert min((steps[name] for name in ("strong-isr", "weak-isr") if name in steps), default=None) == row["steps"]
+    if row["steps"] is None:
+        assert set(steps) <= ({"epoch-prefix"} if model.name == "kip-320-3.9" else set())
 
 
 @pytest.mark.parametrize("row", rows("epoch_answers"))

@@ -12,6 +12,7 @@ from kreplica.engine.explorer.models.one_partition.models import TABLES
 from kreplica.engine.explorer.models.one_partition.state import Bounds, PartitionState, initial
 from kreplica.engine.rules.controller.isr import zookeeper_remove_from_isr
 from kreplica.engine.rules.replication import log_truncation
+from kreplica.engine.rules.replication.fetching import diverges, updates_follower_fetch_state
 from kreplica.engine.rules.replication.follower_lag import may_join_isr
 from kreplica.engine.rules.replication.high_watermark import leader_high_watermark
 from kreplica.engine.rules.replication.replica_set import NO_LEADER, everybody
@@ -137,6 +138,58 @@ def test_the_model_of_2_1_admits_whom_the_engine_admits() -> None:
             state.epoch[FOLLOWER] = own + 1
             assert not rules.joins_in_epoch(state, LEADER, FOLLOWER, high_watermark)
     assert joined > 0
+
+
+def test_the_model_of_3_9_cuts_and_counts_as_the_engine_does_by_a_fetch() -> None:
+    """Fetch by fetch, until the logs agree."""
+    fetches, longest = 0, 0
+    for leader, follower, high_watermark in cases():
+        left, rounds = follower, 0
+        while True:
+            state = state_of(leader, left, high_watermark)
+            known, at_fetch = (*cache(leader)[0], EPOCHS), (*cache(leader)[1], len(leader))
+            noted = cache(left)
+            last = noted[0][-1] if left else log_truncation.UNDEFINED_EPOCH
+            answered, end = log_truncation.epoch_end_offset(known, at_fetch, len(leader), last)
+            differs = bool(left) and diverges(last, len(left), answered, end)
+            for offset in range(LONGEST + 1):
+                counts = len(left) >= offset and updates_follower_fetch_state(False, differs, False)
+                assert rules.reached_by_fetch(state, LEADER, FOLLOWER, offset) == counts
+                joins = counts and may_join_isr(FOLLOWER, 0b01, 0b11, len(left), offset, len(leader), True)
+                assert rules.joins_by_fetch(state, LEADER, FOLLOWER, offset) == joins
+            cut_at = rules.cut_on_fetch(state, FOLLOWER, LEADER, EPOCHS)
+            assert rules.cut_on_fetch(state, FOLLOWER, LEADER, EPOCHS - 1) == rules.CANNOT_CUT
+            if not differs:
+                assert cut_at == rules.CANNOT_CUT
+                break
+            assert cut_at == log_truncation.truncation_round(*noted, len(left), high_watermark, answered, end)[0]
+            assert common(leader, left) <= cut_at < len(left)
+            left, rounds = left[:cut_at], rounds + 1
+        assert len(left) == common(leader, follower)
+        fetches, longest = fetches + rounds, max(longest, rounds)
+    assert fetches > 400
+    assert longest == 2
+
+
+def test_an_epoch_that_a_follower_led_without_a_write_costs_a_fetch_and_no_record() -> None:
+    """It stands in Kafka's list of epochs, not in the model's log. Dropping it cuts nothing, or what the model cuts."""
+    dropped, cut = 0, 0
+    for leader, follower, high_watermark in cases():
+        epochs, starts = cache(follower)
+        for led in range(follower[-1] + 1 if follower else 0, EPOCHS):
+            if led in leader:
+                continue
+            answered, end = log_truncation.epoch_end_offset(
+                (*cache(leader)[0], EPOCHS), (*cache(leader)[1], len(leader)), len(leader), led
+            )
+            noted = (*epochs, led), (*starts, len(follower))
+            cut_at = log_truncation.truncation_round(*noted, len(follower), high_watermark, answered, end)[0]
+            by_model = rules.cut_on_fetch(state_of(leader, follower, high_watermark), FOLLOWER, LEADER, EPOCHS)
+            dropped += cut_at == len(follower)
+            cut += cut_at < len(follower)
+            assert cut_at in (len(follower), by_model)
+    assert dropped > 100
+    assert cut > 100
 
 
 @pytest.mark.parametrize("name", ["kip-320", "truncate-to-hw"])

@@ -136,6 +136,7 @@ def explored(name: str, bounds: ProofBounds, without: str = "") -> Explored:
 HOLD = [
     ("kip-320-last-kept", TWO),
     ("kip-320-2.1", TWO),
+    ("kip-320-3.9", TWO),
     *((name, bounds) for name in ("kraft", "kip-966") for bounds in (KRAFT_LOSS, KRAFT_FENCE)),
     *((name, SETTINGS) for name in ("settings-3.9", "settings-4.1")),
 ]

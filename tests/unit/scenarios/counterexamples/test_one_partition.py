@@ -109,6 +109,18 @@ COUNTED_UNFENCED: Choices = [
 ]
 """High watermark unfenced: broker 1 counts broker 3, which still follows it in an earlier epoch."""
 
+COUNTED_BEFORE_CUT: Choices = [
+    ("elect-leader", (0,)),
+    ("elect-leader", (1,)),
+    ("become-leader", (0,)),
+    ("become-leader", (1,)),
+    ("write", (0,)),
+    ("write", (1,)),
+    ("become-follower", (0, 1)),
+    ("raise-high-watermark", (1,)),
+]
+"""Truncation on fetch: broker 2 counts the fetch by which broker 1 learns that it has to cut its log."""
+
 
 def taken(model: Model, choices: Choices) -> list[Taken]:
     """The steps of these choices, each of which can be taken."""
@@ -175,6 +187,15 @@ def test_logs_diverge_up_to_kip_279() -> None:
     assert flawed.diverged == still_flawed.diverged == ("p-0",)
     assert mended.is_safe
     assert file.leave_out.brokers == (3,)
+
+
+def test_a_fetch_that_diverges_counts_in_2_8_0() -> None:
+    """KAFKA-13141. Followers of 2.7 ask for the end of their epoch instead, before they fetch."""
+    file = plan_of("kip-320-3.9-m1", COUNTED_BEFORE_CUT, bounds=Bounds(2, 2, 2, 2))
+    flawed, mended = outcomes(file, "2.8.0", "2.8.1")
+    assert {one.invariant for one in flawed.findings} == {"isr-member-lacks-committed-record"}
+    assert mended.is_safe
+    assert play_file(SCENARIO, file, "2.7").outcome.is_safe
 
 
 def test_the_loss_needs_the_late_link() -> None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from kreplica.engine.explorer.model import Action
-from kreplica.engine.explorer.models.one_partition.rules import CANNOT_CUT, Rules, cut_behind_last_match
+from kreplica.engine.explorer.models.one_partition.rules import CANNOT_CUT, Cut, Rules
 from kreplica.engine.explorer.models.one_partition.state import (
     Bounds,
     PartitionState,
     cut,
-    epoch_at,
     leads,
     log_end,
     record_at,
@@ -30,7 +29,7 @@ def actions(bounds: Bounds, rules: Rules) -> tuple[Action, ...]:
         _becomes_follower(bounds, rules),
         _fetches(bounds, rules),
     )
-    return (*found, _cuts(bounds)) if rules.cuts_later else found
+    return (*found, _cuts(bounds, rules.cuts_later)) if rules.cuts_later else found
 
 
 # -- the controller
@@ -194,20 +193,15 @@ def _fetches(bounds: Bounds, rules: Rules) -> Action:
     return Action("fetch", take, (bounds.replicas,), "broker {0} fetches a record from its leader", (1,))
 
 
-def _differs(state: PartitionState, leader: int, follower: int) -> bool:
-    """True if a follower ends behind its leader, or its last record is of another epoch than the leader's there."""
-    end, leader_end = log_end(state, follower), log_end(state, leader)
-    if end == 0 or end > leader_end:
-        return end > leader_end
-    return epoch_at(state, follower, end - 1) != epoch_at(state, leader, end - 1)
-
-
-def _cuts(bounds: Bounds) -> Action:
+def _cuts(bounds: Bounds, cuts_at: Cut) -> Action:
     def take(state: PartitionState, follower: int) -> bool:
         leader = state.leader[follower]
-        if leader in (NO_LEADER, follower) or not leads(state, leader) or not _differs(state, leader, follower):
+        if leader in (NO_LEADER, follower) or not leads(state, leader):
             return False
-        cut(state, follower, cut_behind_last_match(state, follower, leader, 0))
+        end = cuts_at(state, follower, leader, state.epoch[follower])
+        if end == CANNOT_CUT:
+            return False
+        cut(state, follower, end)
         return True
 
     return Action("truncate", take, (bounds.replicas,), "broker {0} finds that it differs and cuts its log", (1,))

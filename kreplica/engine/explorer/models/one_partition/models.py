@@ -32,7 +32,7 @@ _KIP_320_FIRST_TRY = Rules(
     admits=rules.admits_in_own_epoch,
     cuts_at=rules.cut_nothing,
     removed=rules.removed_even_last,
-    cuts_later=True,
+    cuts_later=rules.cut_where_records_differ,
 )
 _KIP_320 = Rules(
     fetches=rules.reached_in_epoch,
@@ -43,6 +43,21 @@ _KIP_320 = Rules(
     cuts_at=rules.cut_in_epoch,
     removed=rules.removed_even_last,
 )
+_KIP_320_2_1 = replace(
+    _KIP_320,
+    removed=zookeeper_remove_from_isr,
+    catches_up=rules.joins_in_epoch,
+    admits=rules.admits_always,
+)
+_KIP_320_3_9 = replace(
+    _KIP_320_2_1,
+    fetches=rules.reached_by_fetch,
+    acknowledges=rules.reached_by_fetch,
+    keeps_up=rules.reached_by_fetch,
+    catches_up=rules.joins_by_fetch,
+    cuts_at=rules.cut_nothing,
+    cuts_later=rules.cut_on_fetch,
+)
 
 TABLES = {
     "truncate-to-hw": _TO_HIGH_WATERMARK,
@@ -51,12 +66,8 @@ TABLES = {
     "kip-320-first-try": _KIP_320_FIRST_TRY,
     "kip-320": _KIP_320,
     "kip-320-last-kept": replace(_KIP_320, removed=zookeeper_remove_from_isr),
-    "kip-320-2.1": replace(
-        _KIP_320,
-        removed=zookeeper_remove_from_isr,
-        catches_up=rules.joins_in_epoch,
-        admits=rules.admits_always,
-    ),
+    "kip-320-2.1": _KIP_320_2_1,
+    "kip-320-3.9": _KIP_320_3_9,
     "kip-320-m1": replace(_KIP_320, cuts_at=rules.cut_behind_last_match),
     "kip-320-m2": replace(_KIP_320, admits=rules.admits_always),
     "kip-320-m3": replace(_KIP_320, acknowledges=rules.reached),
@@ -64,6 +75,12 @@ TABLES = {
     "kip-320-m5": replace(_KIP_320, keeps_up=rules.reached),
     "kip-320-m6": replace(_KIP_320, catches_up=rules.reached, admits=rules.admits_always),
     "kip-320-m7": replace(_KIP_320, cuts_at=rules.cut_by_last_epoch_in_epoch),
+    "kip-320-3.9-m1": replace(
+        _KIP_320_3_9,
+        acknowledges=rules.reached_in_epoch,
+        keeps_up=rules.reached_in_epoch,
+        catches_up=rules.joins_in_epoch,
+    ),
 }
 """The table of each model by its name."""
 

@@ -11,19 +11,19 @@ from dataclasses import dataclass
 from kreplica.engine.explorer.models.one_partition.state import PartitionState, epoch_at, leads, log_end, record_at
 from kreplica.engine.rules.controller.isr import zookeeper_remove_from_isr
 from kreplica.engine.rules.replication.error_codes import ErrorCode
-from kreplica.engine.rules.replication.fetching import leader_epoch_error
+from kreplica.engine.rules.replication.fetching import diverges, leader_epoch_error, updates_follower_fetch_state
 from kreplica.engine.rules.replication.follower_lag import may_join_isr
 from kreplica.engine.rules.replication.log_truncation import truncate_to_high_watermark
 from kreplica.engine.rules.replication.replica_set import NO_LEADER, contains, only, without
 
 CANNOT_CUT = -1
-"""No truncation: the follower does not take the request at all."""
+"""No truncation: the follower does not take the request at all, or has nothing to cut."""
 
 Reached = Callable[[PartitionState, int, int, int], bool]
 """Judges whether a leader takes it that a follower has its log up to an offset: state, leader, follower, offset."""
 
 Cut = Callable[[PartitionState, int, int, int], int]
-"""The offset at which a follower cuts its log when it begins to follow: state, follower, leader, requested epoch."""
+"""The offset at which a follower cuts its log: state, follower, leader, the epoch that it follows in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Rules:
         admits: and the leader admits others to the ISR: state, leader.
         cuts_at: Where a follower cuts its log when it begins to follow.
         removed: Leader and ISR once the controller takes a replica out of the ISR: replica, leader, ISR.
-        cuts_later: Whether it cuts its log afterwards, too, when it finds that it differs.
+        cuts_later: Where it cuts its log afterwards, when a fetch finds that it differs; None if it never does.
     """
 
     fetches: Reached
@@ -48,7 +48,7 @@ class Rules:
     admits: Callable[[PartitionState, int], bool]
     cuts_at: Cut
     removed: Callable[[int, int, int], tuple[int, int]]
-    cuts_later: bool = False
+    cuts_later: Cut | None = None
 
 
 # -- a follower's log as the leader takes it
@@ -70,6 +70,42 @@ def reached_same_epoch(state: PartitionState, leader: int, follower: int, offset
     if not reached(state, leader, follower, offset) or log_end(state, leader) < offset:
         return False
     return offset == 0 or epoch_at(state, leader, offset - 1) == epoch_at(state, follower, offset - 1)
+
+
+def epoch_end(state: PartitionState, replica: int, epoch: int) -> tuple[int, int]:
+    """The largest epoch of a log that is not above ``epoch``, and where it ends: ``log_truncation.epoch_end_offset``.
+
+    Of a replica that has noted an epoch at least as high: a leader its own since 2.0.1 (KAFKA-7415), before the first
+    record of it.
+    """
+    end, leader_end = 0, log_end(state, replica)
+    while end < leader_end and epoch_at(state, replica, end) <= epoch:
+        end += 1
+    return (epoch_at(state, replica, end - 1), end) if end > 0 else (epoch, 0)
+
+
+def diverges_at_fetch(state: PartitionState, leader: int, follower: int) -> bool:
+    """True if a leader answers a fetch with the end of a diverging epoch: ``fetching.diverges``, since 2.8.
+
+    The follower tells the epoch of its last record, Kafka's the last that it has noted. If it led in that one and
+    wrote nothing, it may need one more fetch, and cuts no other records.
+    """
+    end = log_end(state, follower)
+    if end == 0:
+        return False
+    last = epoch_at(state, follower, end - 1)
+    epoch, leader_end = epoch_end(state, leader, last)
+    return diverges(last, end, epoch, leader_end)
+
+
+def reached_by_fetch(state: PartitionState, leader: int, follower: int, offset: int) -> bool:
+    """As ``reached_in_epoch``, by a fetch that does not diverge: since 2.8.1 (KAFKA-13141).
+
+    ``fetching.updates_follower_fetch_state``.
+    """
+    if not reached_in_epoch(state, leader, follower, offset):
+        return False
+    return updates_follower_fetch_state(False, diverges_at_fetch(state, leader, follower), False)
 
 
 def admits_always(_state: PartitionState, _leader: int) -> bool:
@@ -100,6 +136,12 @@ def joins_in_epoch(state: PartitionState, leader: int, follower: int, high_water
     while start < leader_end and epoch_at(state, leader, start) != state.epoch[leader]:
         start += 1
     return may_join_isr(follower, 0, only(follower), log_end(state, follower), high_watermark, start, True)
+
+
+def joins_by_fetch(state: PartitionState, leader: int, follower: int, high_watermark: int) -> bool:
+    """The same of a follower whose fetches do not diverge: since 2.8.1."""
+    joins = joins_in_epoch(state, leader, follower, high_watermark)
+    return joins and reached_by_fetch(state, leader, follower, high_watermark)
 
 
 # -- truncation
@@ -152,8 +194,31 @@ def cut_by_last_epoch_in_epoch(state: PartitionState, follower: int, leader: int
 
 
 def cut_nothing(state: PartitionState, follower: int, _leader: int, _epoch: int) -> int:
-    """Nothing yet: the first try at KIP-320 cuts when a fetch finds that the logs differ."""
+    """Nothing yet: the first try at KIP-320, and Kafka since 2.8, cut when a fetch finds that the logs differ."""
     return log_end(state, follower)
+
+
+def cut_where_records_differ(state: PartitionState, follower: int, leader: int, _epoch: int) -> int:
+    """Behind the last match, if a follower ends behind its leader or its last record has another epoch than there.
+
+    The first try at KIP-320.
+    """
+    end, leader_end = log_end(state, follower), log_end(state, leader)
+    differs = end > leader_end
+    if 0 < end <= leader_end:
+        differs = epoch_at(state, follower, end - 1) != epoch_at(state, leader, end - 1)
+    return cut_behind_last_match(state, follower, leader, 0) if differs else CANNOT_CUT
+
+
+def cut_on_fetch(state: PartitionState, follower: int, leader: int, epoch: int) -> int:
+    """One step of ``log_truncation.truncation_round``, by the answer to a fetch: since 2.8 (KAFKA-10554)."""
+    fenced = leader_epoch_error(epoch, state.epoch[leader]) != ErrorCode.NONE
+    if fenced or not diverges_at_fetch(state, leader, follower):
+        return CANNOT_CUT
+    last = epoch_at(state, follower, log_end(state, follower) - 1)
+    answered, leader_end = epoch_end(state, leader, last)
+    own, own_end = epoch_end(state, follower, answered)
+    return min(own_end, leader_end) if own == answered else own_end
 
 
 # -- the controller

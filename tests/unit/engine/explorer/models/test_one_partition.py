@@ -66,6 +66,29 @@ def test_kip_320_holds(bounds: Bounds) -> None:
     assert not found.broken
 
 
+def test_a_follower_that_truncates_on_fetch_differs_only_until_it_has_fetched() -> None:
+    """By hand: two leaders write a record each, and the first one hears of the second."""
+    model = model_of("kip-320-3.9", SMALL)
+    found = explore("kip-320-3.9", SMALL, "strong-isr", "weak-isr", "hw-prefix", "epoch-prefix")
+    assert found.complete
+    assert set(found.broken) == {"epoch-prefix"}
+    steps = retraced(model, found.broken["epoch-prefix"])
+    assert sorted(step.action.name for step in steps) == [
+        "become-follower",
+        *["become-leader"] * 2,
+        *["elect-leader"] * 2,
+        *["write"] * 2,
+    ]
+    state, (follower,) = steps[-1].state, steps[-1].chosen[:1]
+    actions = {action.name: action for action in model.actions}
+    assert not actions["fetch"].take(state, follower)
+    assert not actions["raise-high-watermark"].take(state, 1 - follower)
+    assert actions["truncate"].take(state, follower)
+    assert actions["fetch"].take(state, follower)
+    assert actions["raise-high-watermark"].take(state, 1 - follower)
+    assert all(one.holds(state) for one in model.invariants)
+
+
 def test_the_actions_of_a_counterexample_are_those_of_the_published_one() -> None:
     model = model_of("truncate-to-hw", THREE)
     way = explore("truncate-to-hw", THREE, "strong-isr", "weak-isr").broken["strong-isr"]
