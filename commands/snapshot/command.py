@@ -78,8 +78,10 @@ def snapshot(
         with progress(len(handles), done) as seen:
             found = take_snapshots(handles, place, jobs=jobs, wanted=_wanted(extras or ()), seen=seen)
     except KeyboardInterrupt:
+        from kreplica.model.wording.words import counted
+
         written = sum(one.manifest is not None for one in done)
-        print_err(f"{written} of {len(handles)} snapshots were written to {out}, each whole")
+        print_err(f"{written} of {counted(len(handles), 'snapshot')} written to {out}, each whole")
         raise
     made = answer(found)
     emit(made, output, lambda console: _show(found, made, out, console))

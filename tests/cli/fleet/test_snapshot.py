@@ -234,6 +234,6 @@ def test_ctrl_c_ends_at_once_and_leaves_nothing_half_written(tmp_path: Path) -> 
     assert time.monotonic() - began < 30
     assert process.returncode == ExitCode.INTERRUPTED
     assert out == ""
-    assert f"0 of 1 snapshots were written to {tmp_path}" in err
+    assert f"0 of 1 snapshot written to {tmp_path}" in err
     assert "Traceback" not in err
     assert _written(tmp_path) == []

@@ -125,16 +125,16 @@ def test_days_until_full_and_their_gate(kreplica: Any, tmp_path: Path) -> None:
     assert "100 bytes  12 d\n" in kreplica(*recent).out
     assert kreplica(*recent, "--min-days", "12").code == 0
     assert kreplica(*recent, "--min-days", "12.5").code == 1
-    assert kreplica(*recent, "--min-days", "12.5").out.startswith("LIMIT 1 of 1 log directories below the limit given")
+    assert kreplica(*recent, "--min-days", "12.5").out.startswith("LIMIT 1 of 1 log directory below the limit given")
 
 
 def test_a_volume_soon_full_is_said_first(kreplica: Any, tmp_path: Path) -> None:
     dump(tmp_path, 1, 900)
     dump(tmp_path, 3, 500)
     out = kreplica("disks", "--dump", tmp_path, "--since", tmp_path).out
-    assert out.startswith("FILLING 1 of 1 log directories full within 7 days, first broker 1 /d\n")
+    assert out.startswith("FILLING 1 of 1 log directory full within 7 days, first broker 1 /d\n")
     dump(tmp_path, 4, 99)
-    assert kreplica("disks", "--dump", tmp_path).out.startswith("NEARLY FULL 1 of 1 log directories under 10 % usable")
+    assert kreplica("disks", "--dump", tmp_path).out.startswith("NEARLY FULL 1 of 1 log directory under 10 % usable")
 
 
 def test_limits_of_ones_own_stand_in_place_of_the_others(kreplica: Any, tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def test_limits_of_ones_own_stand_in_place_of_the_others(kreplica: Any, tmp_path
     words = ["disks", "--dump", tmp_path]
     assert (kreplica(*words).code, kreplica(*words, "--min-usable", "9.9").code) == (1, 0)
     assert kreplica(*words, "--min-usable", "9.9").out.startswith("OK the only log directory is online")
-    assert kreplica(*words, "--min-usable", "9.91").out.startswith("LIMIT 1 of 1 log directories below the limit given")
+    assert kreplica(*words, "--min-usable", "9.91").out.startswith("LIMIT 1 of 1 log directory below the limit given")
     words += ["--since", tmp_path, "--min-usable", "0"]  # 801 bytes in two days, 99 left: full within a quarter of one
     assert (kreplica(*words).code, kreplica(*words, "--min-days", "0.2").code) == (1, 0)
     assert kreplica(*words, "--min-days", "0.3").code == 1

@@ -216,12 +216,12 @@ def test_topics_that_are_refused_are_counted_by_the_reason() -> None:
     }
     with asking(answer({"e": [config("min.insync.replicas", "2")]}, errors)) as (_, connection):
         found = read_topic_settings(connection, "abcde", None)
-    what = "topics could not be read, so their min.insync.replicas is not known"
+    what = "could not be read, so their min.insync.replicas is not known"
     needed = "the credentials need DescribeConfigs on the topics"
     command = "kafka-acls --add --allow-principal User:ANONYMOUS --operation DescribeConfigs --topic '*'"
     assert found.gaps == (
-        Gap("failed-request", f"settings of 2 {what}, TOPIC_AUTHORIZATION_FAILED: {needed}: {command}", 2),
-        Gap("failed-request", f"settings of 1 {what}, REQUEST_TIMED_OUT", 1),
+        Gap("failed-request", f"settings of 2 topics {what}, TOPIC_AUTHORIZATION_FAILED: {needed}: {command}", 2),
+        Gap("failed-request", f"settings of 1 topic {what}, REQUEST_TIMED_OUT", 1),
     )
     assert found.health == {"e": (2, None)}
 
