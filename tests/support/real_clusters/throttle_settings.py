@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 Throttle = tuple[str, str, str]
 """Broker or topic, name and value."""
 
+_TRIES = 3
 _LINE = re.compile(rf"^ +(\S*throttled\S*|{re.escape(DIRECTORY_RATE)})=(\S*) sensitive=", re.MULTILINE)
 
 
@@ -23,6 +24,18 @@ def throttles(sandbox: Sandbox) -> list[Throttle]:
     """Every dynamic setting that throttles, of brokers that run and of topics; each broker tells the cluster's default
     unless it has a value of its own.
     """
+    from confluent_kafka import KafkaException
+
+    for left in reversed(range(_TRIES)):
+        try:
+            return _throttles(sandbox)
+        except KafkaException:  # a connection to a broker that stood still is given up, and what is under way with it
+            if left == 0:
+                raise
+    raise AssertionError("the last try returns or raises")
+
+
+def _throttles(sandbox: Sandbox) -> list[Throttle]:
     from confluent_kafka.admin import ConfigResource, ResourceType
 
     client = admin_client(sandbox.live_bootstrap_servers())
