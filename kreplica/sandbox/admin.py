@@ -98,7 +98,7 @@ def delete_topic(bootstrap_servers: str, topic: str) -> None:
 def _change_topic(
     bootstrap_servers: str, request: Callable[[AdminClient], Future[None]], done_already: str, failure: str
 ) -> None:
-    """Asks for a change of a topic, and once more where nobody answers.
+    """Asks for a change of a topic, and once more where nobody answers, or the connection ends before the answer.
 
     A controller that is busy with its start, or with the end of a broker, may have made the change all the same.
 
@@ -164,9 +164,12 @@ def add_scram_users(bootstrap_servers: str, users: dict[str, str], mechanisms: s
             _await(future, f"user {user!r} was not created")
 
 
+_UNANSWERED = ("_TIMED_OUT", "REQUEST_TIMED_OUT", "_TRANSPORT", "_DESTROY_BROKER")
+
+
 def _answered(future: Any) -> bool:
     """True if a broker answered in time, whatever it said."""
-    return _refusal(future) not in ("_TIMED_OUT", "REQUEST_TIMED_OUT")
+    return _refusal(future) not in _UNANSWERED
 
 
 def _refusal(future: Any) -> str | None:

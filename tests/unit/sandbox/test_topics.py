@@ -49,8 +49,11 @@ def delete(monkeypatch: pytest.MonkeyPatch, *errors: int | None) -> list[int | N
 
 
 @pytest.mark.parametrize("second", [None, KafkaError.TOPIC_ALREADY_EXISTS])
-def test_what_nobody_answered_is_asked_for_again(monkeypatch: pytest.MonkeyPatch, second: int | None) -> None:
-    assert create(monkeypatch, KafkaError._TIMED_OUT, second) == []
+@pytest.mark.parametrize("first", [KafkaError._TIMED_OUT, KafkaError._TRANSPORT, KafkaError._DESTROY_BROKER])
+def test_what_nobody_answered_is_asked_for_again(
+    monkeypatch: pytest.MonkeyPatch, first: int, second: int | None
+) -> None:
+    assert create(monkeypatch, first, second) == []
 
 
 def test_a_topic_that_exists_is_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
