@@ -254,9 +254,7 @@ def of_kip320_release(row: Row) -> Asked:
         "Records": bounds["records"],
         "LastEpoch": bounds["epochs"],
     }
-    constants = constants_of(named | RELEASES[row["model"]])
-    constants = constants.replace("SPECIFICATION Spec", "SPECIFICATION ReleaseSpec")
-    return constants, ["StrongIsr", "WeakIsr"], ""
+    return constants_of(named | RELEASES[row["model"]], "ReleaseSpec"), ["StrongIsr", "WeakIsr"], ""
 
 
 CONSTANTS = {
@@ -268,10 +266,10 @@ CONSTANTS = {
 }
 
 
-def constants_of(values: Mapping[str, object]) -> str:
-    """The part of a configuration that names constants."""
+def constants_of(values: Mapping[str, object], specification: str = "Spec") -> str:
+    """The part of a configuration that names the specification and its constants."""
     lines = [f"    {name} = {said(each)}" for name, each in values.items()]
-    return "\n".join(["SPECIFICATION Spec", "CONSTANTS", *lines])
+    return "\n".join([f"SPECIFICATION {specification}", "CONSTANTS", *lines])
 
 
 def said(value: object) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from commands.shared.values import size_words, spell_duration
 from kreplica.health.causes import CauseKind
 from kreplica.health.causes.smallest_set import RACK_GONE, SLOW_BROKER, Culprit, Key, OpenQuestion
-from kreplica.model.wording.words import listed, named
+from kreplica.model.wording.words import counted_in_thousands, listed, named
 from kreplica.monitoring.lag.rates import Pace, Progress
 
 if TYPE_CHECKING:
@@ -203,8 +203,7 @@ def progress_text(progress: Progress) -> str:
     if progress.pace is Pace.UNKNOWN or progress.records_behind is None:
         return "not measured: it or its leader did not tell its end"
     size = f" ({size_words(progress.bytes_behind)})" if progress.bytes_behind else ""
-    records = "record" if progress.records_behind == 1 else "records"
-    behind = f"{progress.records_behind:,} {records}{size} behind leader {progress.leader}"
+    behind = f"{counted_in_thousands(progress.records_behind, 'record')}{size} behind leader {progress.leader}"
     if progress.pace is Pace.CATCHING_UP:
         took = spell_duration(progress.seconds_to_catch_up or 0)
         return f"{behind}, {_rate(progress)}, there in about {took}"

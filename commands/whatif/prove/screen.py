@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from commands.shared.printing.screen import INDENT, TableColumn, print_columns, print_lines, print_verdict
-from kreplica.model.wording.words import counted, ids
+from kreplica.model.wording.words import counted, counted_in_thousands, ids
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,7 +26,8 @@ def progress_line(explored: Progress, seconds: float) -> str:
         seconds: How long it has taken.
     """
     rate = f", {explored.distinct / seconds:,.0f} states/s" if seconds > 0 else ""
-    return f"{explored.distinct:,} states{rate}, {explored.waiting:,} to go on from, level {explored.depth}"
+    states = counted_in_thousands(explored.distinct, "state")
+    return f"{states}{rate}, {explored.waiting:,} to go on from, level {explored.depth}"
 
 
 def show(
@@ -81,8 +82,7 @@ def _next(proof: Proof, plan: Path | None, played: Sequence[str] | None) -> list
 def _show_verdict(proof: Proof, console: Console) -> None:
     told = ", ".join(one.name for one in proof.invariants)
     alike = " up to exchange of brokers" if proof.model.symmetry is not None else ""
-    states = "state" if proof.found.distinct == 1 else "states"
-    size = f"{proof.found.distinct:,} {states}{alike} on {counted(proof.found.depth, 'level')}"
+    size = f"{counted_in_thousands(proof.found.distinct, 'state')}{alike} on {counted(proof.found.depth, 'level')}"
     if proof.holds:
         print_verdict(console, "HOLDS", "green", f"{told} of {proof.model.name}: {size}, all that there are")
     elif proof.holds is None:

@@ -22,6 +22,7 @@ from kreplica.engine.trace import Event
 from kreplica.errors import ExitCode, UsageError
 from kreplica.model.tables.rows import Int32, Meaning
 from kreplica.model.wording.nearest_names import nearest_or_known
+from kreplica.model.wording.words import counted_in_thousands
 from kreplica.system.packages import line_that_adds
 
 DEFAULT_MODEL = "kip-320"
@@ -178,8 +179,8 @@ def whatif_prove(
         ) from None
     seconds = time.monotonic() - begun
     if found.out_of_memory:
-        states = "state" if found.distinct == 1 else "states"
-        warnings.append(f"ended after {found.distinct:,} {states}: the next did not fit into {memory:,} bytes")
+        states = counted_in_thousands(found.distinct, "state")
+        warnings.append(f"ended after {states}: the next did not fit into {counted_in_thousands(memory, 'byte')}")
     steps = {name: retraced(chosen, states) for name, states in found.broken.items()}
     return Proof(chosen, family, limits, asked, found, steps, seconds, warnings)
 

@@ -10,6 +10,11 @@ def counted(number: int, noun: str, nouns: str = "") -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {nouns or noun + 's'}"
 
 
+def counted_in_thousands(number: int, noun: str) -> str:
+    """``1 state``, ``20,308 states``."""
+    return f"{number:,} {noun}" + "s" * (number != 1)
+
+
 def all_counted(number: int, noun: str) -> str:
     """``all 2 partitions``, ``the only partition``."""
     return f"the only {noun}" if number == 1 else f"all {number} {noun}s"

@@ -49,13 +49,26 @@ def leader_obstacle(replica: int, isr: int, elr: int, active: int, online: int) 
     return MAY_LEAD
 
 
+def only_last_leader_is_known(isr: int, elr: int, last_known_elr: int) -> bool:
+    """True if nobody is left in ISR and ELR, and the last leader is known.
+
+    PartitionChangeBuilder.canElectLastKnownLeader. 4.0 then elects that one, uncleanly, although it is fenced, be it
+    for good; before any other where an unclean election is asked for, too. Since 4.1 it has to be back (KAFKA-19522).
+
+    Args:
+        isr, elr: Those that shall be.
+        last_known_elr: Before the change.
+    """
+    return isr == 0 and elr == 0 and size(last_known_elr) == 1
+
+
 def kraft_last_known_leader(isr: int, elr: int, last_known_elr: int, acceptable: int, elr_enabled: bool) -> int:
     """Returns the last known leader if it is back and no other replica may lead; NO_LEADER otherwise.
 
-    PartitionChangeBuilder.canElectLastKnownLeader, since 4.1; 4.0 did not check that it is back: ``early_elr``. Such an
-    election is unclean.
+    PartitionChangeBuilder.canElectLastKnownLeader, since 4.1; 4.0 did not check that it is back:
+    ``only_last_leader_is_known``. Such an election is unclean.
     """
-    if not elr_enabled or isr != 0 or elr != 0 or size(last_known_elr) != 1:
+    if not elr_enabled or not only_last_leader_is_known(isr, elr, last_known_elr):
         return NO_LEADER
     return first(last_known_elr & acceptable)
 

@@ -84,13 +84,30 @@ def kraft_isr_of_elected(elected: int, isr: int, elr: int) -> tuple[int, int]:
 def kraft_last_known_elr(leader: int, last_known_elr: int, elected: int, elr_enabled: bool) -> int:
     """The last-known ELR after a change: the last leader where nobody leads any more; none while there is a leader.
 
-    PartitionChangeBuilder.maybeUpdateLastKnownLeader, since 4.1.1; before: ``early_elr``.
+    PartitionChangeBuilder.maybeUpdateLastKnownLeader, since 4.1.1; before: ``last_known_elr_until_4_1_0``.
     """
     if not elr_enabled:
         return last_known_elr
     if elected != NO_LEADER:
         return 0
     return only(leader) if leader != NO_LEADER and last_known_elr == 0 else last_known_elr
+
+
+def last_known_elr_until_4_1_0(leader: int, last_known_elr: int, isr: int, new_isr: int, elected: int) -> int:
+    """The last-known ELR after a change in 4.0 and 4.1.0: the leader, once the ISR gets empty, not before.
+
+    PartitionChangeBuilder.maybeUpdateLastKnownLeader of these releases; ELRs are on by default since 4.1. A leader that
+    loses its leadership to nobody while a member of the ISR may not lead, by its log directory, is forgotten. If nobody
+    leads already as the ISR gets empty, Kafka remembers -1, which is nobody here. With that 4.0 elects nobody uncleanly
+    any more, which is not modelled: only a partition that had no leader before ELRs were switched on gets there.
+
+    Args:
+        leader, last_known_elr, isr: Before the change.
+        new_isr, elected: ISR and leader after it.
+    """
+    if isr != 0 and new_isr == 0:
+        return only(leader)
+    return last_known_elr if elected == NO_LEADER else 0
 
 
 def zookeeper_remove_from_isr(replica: int, leader: int, isr: int) -> tuple[int, int]:

@@ -10,9 +10,13 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from kreplica.engine.rules.controller.controlled_shutdown import kraft_looks_at
-from kreplica.engine.rules.controller.early_elr import last_known_elr_until_4_1_0, only_last_leader_is_known
-from kreplica.engine.rules.controller.elections import eligible_leaders
-from kreplica.engine.rules.controller.isr import kraft_change, kraft_eligible_leader_replicas, kraft_isr_of_elected
+from kreplica.engine.rules.controller.elections import eligible_leaders, only_last_leader_is_known
+from kreplica.engine.rules.controller.isr import (
+    kraft_change,
+    kraft_eligible_leader_replicas,
+    kraft_isr_of_elected,
+    last_known_elr_until_4_1_0,
+)
 from kreplica.engine.rules.controller.leader_epoch_bump import kraft_leader_epoch, partition_epoch
 from kreplica.engine.rules.controller.reassignment import Awaited, completed, completes, kraft_cancelled, kraft_merged
 from kreplica.engine.rules.replication.replica_set import NO_LEADER, contains, without
@@ -33,7 +37,8 @@ class Circumstances(NamedTuple):
         unclean_enabled: unclean.leader.election.enable, as far as the release obeys it.
         awaited: Replicas that have to be in sync for a move to end.
         rises_on_isr_shrink: Whether a smaller ISR raises the leader epoch.
-        last_leader_must_be_back, last_leader_noted_at_once: See ``early_elr``.
+        last_leader_must_be_back: See ``only_last_leader_is_known``.
+        last_leader_noted_at_once: See ``last_known_elr_until_4_1_0``.
     """
 
     may_lead: tuple[int, ...]

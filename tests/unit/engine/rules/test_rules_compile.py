@@ -31,7 +31,7 @@ COMPILED = {
     "durability": "flush_is_due flush_is_overdue flushed_after_start recovered_end_offset recovered_high_watermark"
     " recovery_begins recovery_point_after_start flush_does_something",
     "elections": "eligible_leaders kraft_elect kraft_elect_preferred kraft_last_known_leader leader_obstacle"
-    " zookeeper_elect_controlled_shutdown zookeeper_elect_offline zookeeper_elect_preferred"
+    " only_last_leader_is_known zookeeper_elect_controlled_shutdown zookeeper_elect_offline zookeeper_elect_preferred"
     " zookeeper_first_in_isr zookeeper_leader_for_offline",
     "fetching": "answer_counts consumer_fetch_waits diverges follower_fetch_waits is_out_of_range leader_epoch_error"
     " out_of_range_end out_of_range_halts position_after_error processes_partition_data readable_end stops_fetching"
@@ -43,7 +43,7 @@ COMPILED = {
     "high_watermark": "delete_records_error delete_records_waits effective_min_isr follower_high_watermark"
     " high_watermark_stands_still leader_high_watermark low_watermark replicas_that_hold_it",
     "isr": "kraft_change kraft_eligible_leader_replicas kraft_isr_of_elected kraft_last_known_elr"
-    " zookeeper_remove_from_isr",
+    " last_known_elr_until_4_1_0 zookeeper_remove_from_isr",
     "last_stable_offset": "last_stable_offset",
     "leader_and_isr": "keeps_positions makes_follower takes_leader takes_state",
     "leader_epoch_bump": "kraft_leader_epoch partition_epoch zookeeper_leader_epoch",
